@@ -1,0 +1,304 @@
+"""Speed and memory of encoding, from tokens to words-matrices, with networkx in the same run.
+
+    python benchmarks/encode.py                      # prints the tables
+    python benchmarks/encode.py --write              # also renders docs/performance.md and its plot
+    python benchmarks/encode.py --only peer threads  # some of the measurements
+
+Times are CPU seconds, the best of several tries; ratios are of two times of the same run. `--data` names a folder with
+prepared data sets (reuters21578, eurlex); without it the embedded corpus is measured.
+"""
+
+import argparse
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from measure import cpu_seconds, in_own_process
+from networkx_peer import words_matrix
+from samples import natural_words, real_documents, sized, write_synthetic
+from taxocaps import Document, GraphConfig, TextPipeline
+from taxocaps.graph.words_matrix import WordsMatrices, encode_documents
+from taxocaps.workflows.encode import encode
+
+ROOT = Path(__file__).parents[1]
+LENGTHS = (100, 300, 1_000, 3_000, 10_000, 50_000)
+Rows = list[tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A measurement, ready to be printed or written into a page."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: Rows
+    note: str = ""
+
+    def markdown(self) -> str:
+        """The table as Markdown, with its title and note."""
+        lines = [f"## {self.title}", "", "| " + " | ".join(self.header) + " |"]
+        lines.append("|" + "|".join(["---", *["---:"] * (len(self.header) - 1)]) + "|")
+        lines += ["| " + " | ".join(row) + " |" for row in self.rows]
+        return "\n".join([*lines, *(["", self.note] if self.note else []), ""])
+
+
+@dataclass(frozen=True)
+class Samples:
+    """What is measured with."""
+
+    documents: dict[str, list[Document]]
+
+    def of_length(self, words: int, count: int) -> tuple[str, list[list[str]]]:
+        """Documents of a length, from the data set whose documents come closest to it."""
+        name = min(self.documents, key=lambda name: abs(_median_words(self.documents[name]) - words))
+        return name, sized(self.documents[name], words, count)
+
+
+def _median_words(documents: list[Document]) -> float:
+    return float(np.median([len(document.text.split()) for document in documents[:500]]))
+
+
+def _pack(documents: list[list[str]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    numbers: dict[str, int] = {}
+    tokens = np.array([numbers.setdefault(word, len(numbers)) for words in documents for word in words], np.int32)
+    offsets = np.cumsum([0, *map(len, documents)], dtype=np.int64)
+    return tokens, offsets, np.arange(2, len(numbers) + 2, dtype=np.int32)
+
+
+def _matrices(documents: list[list[str]], threads: int = 1) -> WordsMatrices:
+    return encode_documents(*_pack(documents), GraphConfig(), threads=threads)
+
+
+def peer(samples: Samples) -> Table:
+    """Tokens to words-matrix, one thread, beside networkx; both must give the same rows."""
+    rows = []
+    for words, count, by_peer in ((270, 300, 20), (1_230, 100, 8)):
+        name, documents = samples.of_length(words, count)
+        packed = _pack(documents)
+        ours = cpu_seconds(lambda packed=packed: encode_documents(*packed, GraphConfig()), 7) / len(documents)
+        theirs = cpu_seconds(lambda some=documents[:by_peer]: [words_matrix(words) for words in some], 2) / by_peer
+        _check_equal(documents[:by_peer])
+        kept = float(np.mean([len(words) for words in documents]))
+        distinct = float(np.mean([len(set(words)) for words in documents]))
+        rows.append(
+            (
+                name,
+                f"{words:,}",
+                f"{kept:.0f}",
+                f"{distinct:.0f}",
+                f"{theirs * 1e3:.1f} ms",
+                f"{ours * 1e3:.3f} ms",
+                f"{theirs / ours:.0f}x",
+            )
+        )
+    header = ("documents", "raw words", "kept", "distinct", "networkx", "taxocaps", "ratio")
+    return Table("Tokens to words-matrix, one thread", header, rows, "CPU time a document; the rows of both are equal.")
+
+
+def _check_equal(documents: list[list[str]]) -> None:
+    tokens, offsets, ids = _pack(documents)
+    matrices = encode_documents(tokens, offsets, ids, GraphConfig())
+    words = list(dict.fromkeys(word for document in documents for word in document))
+    for number, document in enumerate(documents):
+        ours = matrices.words[matrices.offsets[number] : matrices.offsets[number + 1]]
+        assert [[words[i - 2] for i in row if i] for row in ours] == words_matrix(document)
+
+
+def threads(samples: Samples) -> Table:
+    """The compiled part on one and two threads, wall time."""
+    rows = []
+    for words, count in ((270, 2_000), (1_230, 400)):
+        name, documents = samples.of_length(words, count)
+        packed = _pack(documents)
+        one, two = (_wall(lambda p=packed, t=t: encode_documents(*p, GraphConfig(), threads=t)) for t in (1, 2))
+        per_second = len(documents) / two
+        rows.append(
+            (f"{name}, {words:,} raw words", f"{one:.3f} s", f"{two:.3f} s", f"{one / two:.2f}x", f"{per_second:,.0f}")
+        )
+    header = ("documents", "1 thread", "2 threads", "ratio", "documents/s")
+    return Table("Two threads, compiled part", header, rows, "Wall time, the best of seven.")
+
+
+def _wall(work: Callable[[], object]) -> float:
+    best = float("inf")
+    for _ in range(7):
+        begin = time.perf_counter()
+        work()
+        best = min(best, time.perf_counter() - begin)
+    return best
+
+
+def pipeline(samples: Samples) -> Table:
+    """The text pipeline by itself, and everything from file to store."""
+    rows = []
+    for name, documents in samples.documents.items():
+        texts = [document.text for document in documents[:4_000]]
+        raw = sum(len(text.split()) for text in texts)
+        text_pipeline = TextPipeline()
+        text_pipeline.chunk(texts)  # fills the caches, as the first documents of any corpus do
+        seconds = cpu_seconds(lambda texts=texts, run=text_pipeline: run.chunk(texts), 3)
+        with tempfile.TemporaryDirectory() as folder:
+            corpus = Path(folder) / "corpus.jsonl"
+            _write(corpus, texts)
+            encode(corpus, Path(folder) / "warm")
+            begin = time.perf_counter()
+            encode(corpus, Path(folder) / "store")
+            wall = time.perf_counter() - begin
+        rows.append(
+            (
+                name,
+                f"{raw / len(texts):.0f}",
+                f"{raw / seconds / 1e6:.2f} M",
+                f"{len(texts) / seconds:,.0f}",
+                f"{len(texts) / wall:,.0f}",
+            )
+        )
+    header = (
+        "documents",
+        "raw words",
+        "words/s, text pipeline",
+        "documents/s, text pipeline",
+        "documents/s, file to store",
+    )
+    note = "Text pipeline: one thread, CPU time. File to store: `taxocaps encode`, all in, wall time."
+    return Table("Text pipeline, and all in", header, rows, note)
+
+
+def _write(path: Path, texts: list[str]) -> None:
+    from taxocaps import write_documents
+
+    write_documents((Document(text) for text in texts), path)
+
+
+def growth(samples: Samples) -> Table:
+    """Time and memory of one document against its length, on natural text and on all-distinct words."""
+    text = natural_words([d for documents in samples.documents.values() for d in documents], max(LENGTHS))
+    rows, points = [], []
+    for length in LENGTHS:
+        natural = in_own_process(_encode_one, text[:length])
+        distinct = in_own_process(_encode_one, [str(number) for number in range(length)])
+        points.append((length, natural.result, distinct.result))
+        rows.append(
+            (
+                f"{length:,}",
+                f"{len(set(text[:length])):,}",
+                f"{natural.result:.4f} s",
+                f"{natural.peak_megabytes:.0f} MB",
+                f"{distinct.result:.4f} s",
+                f"{distinct.peak_megabytes:.0f} MB",
+            )
+        )
+    _plot(points)
+    header = ("words", "distinct (natural)", "natural", "peak", "all distinct", "peak")
+    note = (
+        "CPU time a document, hop distances; peak memory of the whole process, about 200 MB of which are libraries.\n\n"
+    )
+    return Table("Growth with the length of a document", header, rows, note + "![growth](images/growth.png)")
+
+
+def _encode_one(words: list[str]) -> float:
+    packed = _pack([words])
+    encode_documents(*_pack([["warm", "up"]]), GraphConfig())
+    return cpu_seconds(lambda: encode_documents(*packed, GraphConfig()), 1 if len(words) > 5_000 else 20)
+
+
+def _plot(points: list[tuple[int, float, float]]) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    lengths, natural, distinct = zip(*points, strict=True)
+    figure, axes = plt.subplots(figsize=(6, 3.6))
+    axes.loglog(lengths, natural, "o-", label="natural text")
+    axes.loglog(lengths, distinct, "s--", label="all words distinct")
+    axes.set(xlabel="words in the document", ylabel="CPU seconds")
+    axes.grid(alpha=0.3)
+    axes.legend()
+    figure.tight_layout()
+    (ROOT / "docs" / "images").mkdir(parents=True, exist_ok=True)
+    figure.savefig(ROOT / "docs" / "images" / "growth.png", dpi=110)
+
+
+def stream(_samples: Samples) -> Table:
+    """200,000 documents through `taxocaps encode`."""
+    with tempfile.TemporaryDirectory() as folder:
+        corpus = Path(folder) / "synthetic.jsonl"
+        write_synthetic(corpus, 200_000)
+        cost = in_own_process(_encode_file, corpus, Path(folder) / "store")
+    row = (
+        "200,000",
+        f"{cost.wall_seconds:.0f} s",
+        f"{200_000 / cost.wall_seconds:,.0f}",
+        f"{cost.peak_megabytes:.0f} MB",
+    )
+    return Table("A stream of 270-word documents", ("documents", "wall time", "documents/s", "peak memory"), [row])
+
+
+def _encode_file(corpus: Path, out: Path) -> int:
+    return encode(corpus, out).rows
+
+
+def compilation(_samples: Samples) -> Table:
+    """What the first call costs, and what it costs once the kernels are cached."""
+    code = (
+        "import time, numpy as np; from taxocaps.graph.words_matrix import encode_documents; "
+        "from taxocaps import GraphConfig; begin = time.process_time(); "
+        "encode_documents(np.zeros(1, np.int32), np.array([0, 1]), np.ones(1, np.int32), GraphConfig()); "
+        "print(time.process_time() - begin)"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
+        first, second = (
+            float(
+                subprocess.run(
+                    [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+                ).stdout
+            )
+            for _ in range(2)
+        )
+    header = ("first call ever", "first call of a later process")
+    note = "CPU time, numba's own import included. Compiled kernels are kept on disk."
+    return Table("Compiling the kernels", header, [(f"{first:.1f} s", f"{second:.2f} s")], note)
+
+
+MEASUREMENTS = {work.__name__: work for work in (peer, threads, pipeline, growth, stream, compilation)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", help="prepared data sets")
+    parser.add_argument("--only", nargs="*", choices=list(MEASUREMENTS), help="measure only these")
+    parser.add_argument("--write", action="store_true", help="render docs/performance.md")
+    options = parser.parse_args()
+    samples = Samples(real_documents(options.data))
+    tables = []
+    for name in options.only or MEASUREMENTS:
+        tables.append(MEASUREMENTS[name](samples))
+        print(tables[-1].markdown(), flush=True)
+    if options.write:
+        page = ROOT / "docs" / "performance.md"
+        page.write_text(_page(tables), encoding="utf-8")
+        print(f"written to {page.relative_to(ROOT)}")
+
+
+def _page(tables: list[Table]) -> str:
+    machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+    head = (
+        "# Speed and memory\n\n"
+        f"Rendered by `python benchmarks/encode.py --write` on {machine}. "
+        "Times are noisy; ratios are of times of the same run.\n"
+    )
+    return "\n".join([head, *(table.markdown() for table in tables)])
+
+
+if __name__ == "__main__":
+    main()

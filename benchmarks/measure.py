@@ -1,0 +1,43 @@
+"""Run a piece of work in a process of its own, and tell its CPU seconds and its peak memory."""
+
+import multiprocessing
+import resource
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Cost", "cpu_seconds", "in_own_process"]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a piece of work cost."""
+
+    cpu_seconds: float
+    wall_seconds: float
+    peak_megabytes: float
+    result: Any
+
+
+def in_own_process(work: Callable[..., Any], *arguments: Any) -> Cost:
+    """Run `work` in a fresh interpreter; the peak is that of the whole process, libraries included."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(_run, (work, arguments))
+
+
+def _run(work: Callable[..., Any], arguments: tuple[Any, ...]) -> Cost:
+    cpu, wall = time.process_time(), time.perf_counter()
+    result = work(*arguments)
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    return Cost(cpu, wall, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, result)
+
+
+def cpu_seconds(work: Callable[[], Any], repeats: int = 5) -> float:
+    """CPU seconds of `work`, the best of some tries, for machines are noisy."""
+    best = float("inf")
+    for _ in range(repeats):
+        begin = time.process_time()
+        work()
+        best = min(best, time.process_time() - begin)
+    return best

@@ -1,0 +1,68 @@
+"""taxocaps: labels out of a taxonomy for documents.
+
+The names below are loaded when they are first used, so that `import taxocaps` stays light.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from taxocaps._version import __version__
+
+if TYPE_CHECKING:
+    from taxocaps.corpus.document import Document
+    from taxocaps.corpus.readers import read_documents
+    from taxocaps.corpus.writers import write_documents
+    from taxocaps.errors import TaxocapsError
+    from taxocaps.graph.config import GraphConfig
+    from taxocaps.graph.document_graph import GraphOfWords
+    from taxocaps.graph.store import open_store
+    from taxocaps.taxonomy.readers import read_taxonomy
+    from taxocaps.taxonomy.tree import Taxonomy
+    from taxocaps.taxonomy.writers import write_taxonomy
+    from taxocaps.text.pipeline import TextPipeline
+    from taxocaps.workflows.encode import encode
+    from taxocaps.workflows.graph import graph_of_words
+
+__all__ = [
+    "Document",
+    "GraphConfig",
+    "GraphOfWords",
+    "TaxocapsError",
+    "Taxonomy",
+    "TextPipeline",
+    "__version__",
+    "encode",
+    "graph_of_words",
+    "open_store",
+    "read_documents",
+    "read_taxonomy",
+    "write_documents",
+    "write_taxonomy",
+]
+
+_HOMES = {
+    "Document": "corpus.document",
+    "GraphConfig": "graph.config",
+    "GraphOfWords": "graph.document_graph",
+    "TaxocapsError": "errors",
+    "Taxonomy": "taxonomy.tree",
+    "TextPipeline": "text.pipeline",
+    "encode": "workflows.encode",
+    "graph_of_words": "workflows.graph",
+    "open_store": "graph.store",
+    "read_documents": "corpus.readers",
+    "read_taxonomy": "taxonomy.readers",
+    "write_documents": "corpus.writers",
+    "write_taxonomy": "taxonomy.writers",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name from its module."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'taxocaps' has no attribute {name!r}")
+    return getattr(import_module(f"taxocaps.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

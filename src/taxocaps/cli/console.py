@@ -1,0 +1,97 @@
+"""Where the command line prints: results to standard output, progress and messages to standard error."""
+
+import contextlib
+import dataclasses
+import json
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from taxocaps.workflows.progress import Progress
+
+__all__ = ["console", "print_json", "shown_progress", "tell"]
+
+_SECONDS_BETWEEN_LINES = 5.0
+
+
+def console() -> "Console":
+    """A rich console on standard output; plain text of a fixed width when that is not a terminal."""
+    from rich.console import Console
+
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+
+
+def tell(message: str) -> None:
+    """Print a message for people on standard error, where it never mixes with results."""
+    typer.echo(message, err=True)
+
+
+def print_json(value: Any) -> None:
+    """Print a result dataclass, or plain values, as JSON."""
+    typer.echo(json.dumps(_plain(value), ensure_ascii=False, indent=2))
+
+
+def _plain(value: Any) -> Any:
+    """Dataclasses and mappings as dicts with text keys; pairs of names become one name."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {" + ".join(key) if isinstance(key, tuple) else key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+@contextlib.contextmanager
+def shown_progress(quiet: bool) -> "Iterator[Progress]":
+    """Progress as a bar on a terminal, as plain lines in a log, or not at all."""
+    if quiet:
+        from taxocaps.workflows.progress import silent
+
+        yield silent
+    elif sys.stderr.isatty():
+        with _bars() as progress:
+            yield progress
+    else:
+        yield _Lines()
+
+
+@contextlib.contextmanager
+def _bars() -> "Iterator[Progress]":
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description:<24}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def report(stage: str, done: int, total: int | None = None) -> None:
+            if stage not in tasks:
+                for earlier in tasks.values():  # its end is known now
+                    finished = bars.tasks[earlier].completed
+                    bars.update(earlier, total=finished)
+                tasks[stage] = bars.add_task(stage, total=total)
+            bars.update(tasks[stage], completed=done, total=total)
+
+        yield report
+
+
+class _Lines:
+    """Progress for logs: a line when a stage begins or ends, and now and then in between."""
+
+    def __init__(self) -> None:
+        self._stage = ""
+        self._printed = 0.0
+
+    def __call__(self, stage: str, done: int, total: int | None = None) -> None:
+        due = time.monotonic() - self._printed > _SECONDS_BETWEEN_LINES
+        if stage != self._stage or done == total or due:
+            of_total = f" of {total:,}" if total is not None else ""
+            tell(f"{stage}: {done:,}{of_total}")
+            self._stage, self._printed = stage, time.monotonic()

@@ -1,0 +1,123 @@
+"""`taxocaps corpus`: check and convert files of documents."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from taxocaps.cli.console import console, print_json, shown_progress, tell
+from taxocaps.cli.options import CORPUS_OPTIONS, AsJson, Quiet, with_config
+
+if TYPE_CHECKING:
+    from taxocaps.workflows.config import EncodeConfig
+    from taxocaps.workflows.corpus import CheckedCorpus
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Check and convert files of documents.", no_args_is_help=True)
+
+
+@app.command("check")
+@with_config(*CORPUS_OPTIONS)
+def check(
+    config: "EncodeConfig",
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="Documents: JSONL, CSV, TSV, Parquet or folders of .txt files; several are splits."),
+    ],
+    taxonomy: Annotated[Path | None, typer.Option(help="The taxonomy that the labels are held against.")] = None,
+    labels: Annotated[int, typer.Option(min=0, help="How many of the most frequent labels are listed.")] = 10,
+    language: Annotated[
+        str | None,
+        typer.Option(metavar="CODE", help="Count the words that the text pipeline of this language keeps, such as en."),
+    ] = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Count documents and labels, and find what may be wrong with them.
+
+    Documents and labels per document, counts per label and level, documents without labels, labels that are not in
+    the taxonomy, and the same text twice, within a split or in two of them.
+    """
+    from taxocaps.workflows.corpus import check_corpus
+
+    with shown_progress(quiet or as_json) as progress:
+        checked = check_corpus(files, taxonomy, config.corpus, language=language, progress=progress)
+    if as_json:
+        print_json(checked)
+    elif not quiet:
+        _show(checked, labels)
+
+
+@app.command("convert")
+@with_config(*CORPUS_OPTIONS)
+def convert(
+    config: "EncodeConfig",
+    source: Annotated[Path, typer.Argument(help="The documents to read.")],
+    target: Annotated[Path, typer.Argument(help="The file or folder to write; its suffix tells the format.")],
+    to: Annotated[
+        Literal["jsonl", "csv", "tsv", "parquet", "text"] | None,
+        typer.Option(help="The format to write, if the suffix does not tell it."),
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Write documents in another format."""
+    from taxocaps.workflows.corpus import convert_corpus
+
+    with shown_progress(quiet) as progress:
+        reading = convert_corpus(source, target, config.corpus, format=to, progress=progress)
+    if not quiet:
+        skipped = f", {reading.skipped:,} broken records skipped" if reading.skipped else ""
+        typer.echo(f"{reading.documents:,} documents written to {target}{skipped}")
+
+
+def _show(checked: "CheckedCorpus", most_labels: int) -> None:
+    _show_splits(checked)
+    _show_labels(checked, most_labels)
+    for finding in checked.findings:
+        typer.secho(finding, fg=typer.colors.YELLOW)
+    for problem in checked.problems:
+        tell(f"skipped: {problem}")
+
+
+def _show_splits(checked: "CheckedCorpus") -> None:
+    from rich.table import Table
+
+    table = Table(box=None, title="Documents", title_justify="left")
+    table.add_column("split")
+    columns = ("documents", "words (median)", "words (max)", "labels (mean)", "labels (max)", "labels used")
+    for column in columns:
+        table.add_column(column, justify="right")
+    for name, split in checked.corpus.splits.items():
+        table.add_row(
+            name,
+            f"{split.documents:,}",
+            f"{split.words.median:,.0f}",
+            f"{split.words.max:,}",
+            f"{split.labels.mean:.2f}",
+            f"{split.labels.max:,}",
+            f"{len(split.label_counts):,}",
+        )
+    console().print(table)
+
+
+def _show_labels(checked: "CheckedCorpus", most: int) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    corpus = checked.corpus
+    if corpus.levels:
+        table = Table(box=None, title="\nLevels of the taxonomy", title_justify="left")
+        for column in ("level", "labels", "used", "assignments"):
+            table.add_column(column, justify="right")
+        for level in corpus.levels:
+            table.add_row(*(f"{number:,}" for number in (level.level, level.labels, level.used, level.assignments)))
+        console().print(table)
+    if most and corpus.label_counts:
+        table = Table(box=None, title=f"\nMost frequent of {len(corpus.label_counts):,} labels", title_justify="left")
+        table.add_column("label")
+        table.add_column("documents", justify="right")
+        frequent = sorted(corpus.label_counts.items(), key=lambda entry: -entry[1])
+        for label, count in frequent[:most]:
+            table.add_row(Text(label), f"{count:,}")
+        console().print(table)

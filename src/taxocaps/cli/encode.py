@@ -1,0 +1,80 @@
+"""`taxocaps encode`: documents to words-matrices on disk."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from taxocaps.cli.console import console, print_json, shown_progress, tell
+from taxocaps.cli.options import CORPUS_OPTIONS, AsJson, Quiet, with_config
+
+if TYPE_CHECKING:
+    from taxocaps.workflows.config import EncodeConfig
+    from taxocaps.workflows.encode import EncodeReport
+
+__all__ = ["encode"]
+
+
+@with_config(*CORPUS_OPTIONS, "language", "vectors")
+def encode(
+    config: "EncodeConfig",
+    corpus: Annotated[Path, typer.Argument(help="Documents: JSONL, CSV, TSV, Parquet, or a folder of .txt files.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to make.")],
+    vocabulary: Annotated[
+        Path | None,
+        typer.Option(
+            help="Use the vocabulary of this file or encoded folder, as for test documents. Default: make one."
+        ),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace --out if it exists, once done.")] = False,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads. Default: one per processor.")] = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Turn documents into words-matrices on disk, ready for training.
+
+    Each document becomes a graph of its words; its most central words, each with the words around it, become the
+    rows of its words-matrix. Interrupted work goes on where it stopped when the command is given again.
+    """
+    from taxocaps.workflows.encode import encode as run
+
+    try:
+        with shown_progress(quiet or as_json) as progress:
+            report = run(
+                corpus,
+                out,
+                config,
+                vocabulary=vocabulary,
+                overwrite=overwrite,
+                threads=threads,
+                progress=progress,
+            )
+    except KeyboardInterrupt:
+        tell(f"interrupted; the finished part is kept, and the same command goes on from there ({out} is untouched)")
+        raise typer.Exit(130) from None
+    if as_json:
+        print_json(report)
+    elif not quiet:
+        _show(report)
+
+
+def _show(report: "EncodeReport") -> None:
+    from rich.table import Table
+
+    table = Table(box=None, show_header=False)
+    rows = report.rows / max(report.documents, 1)
+    words = report.words / max(report.documents, 1)
+    table.add_row("documents", f"{report.documents:,}")
+    table.add_row("words kept", f"{report.words:,} ({words:.0f} a document)")
+    table.add_row("vocabulary", f"{report.vocabulary:,}")
+    table.add_row("rows", f"{report.rows:,} ({rows:.0f} a document)")
+    if report.vectors_found is not None:
+        table.add_row("words with a vector", f"{report.vectors_found:.1%}")
+    if report.without_words:
+        table.add_row("documents without words", f"{report.without_words:,}")
+    if report.skipped:
+        table.add_row("broken records skipped", f"{report.skipped:,}")
+    table.add_row("written to", report.out)
+    console().print(table)
+    for problem in report.problems:
+        tell(f"skipped: {problem}")

@@ -1,0 +1,118 @@
+"""Options that several commands share, declared once, and how they become one configuration."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+__all__ = ["CORPUS_OPTIONS", "AsJson", "Quiet", "with_config"]
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+_DOCUMENTS = "Reading documents"
+_CONFIGURATION = "Configuration"
+
+
+@dataclass(frozen=True)
+class _ConfigOption:
+    """An option of the command line that sets one key of the configuration."""
+
+    key: str
+    kind: Any
+    help: str
+    metavar: str | None = None
+
+    def annotation(self, name: str) -> Any:
+        flag = f"--{name.replace('_', '-')}"
+        option = typer.Option(flag, help=self.help, metavar=self.metavar, rich_help_panel=_DOCUMENTS)
+        return Annotated[self.kind | None, option]
+
+
+_OPTIONS = {
+    "text_field": _ConfigOption(
+        "corpus.text_field", str, "The field with the text; title,body joins two. Default: text.", "NAME"
+    ),
+    "labels_field": _ConfigOption("corpus.labels_field", str, "The field with the labels. Default: labels.", "NAME"),
+    "id_field": _ConfigOption("corpus.id_field", str, "The field with the document's id. Default: id.", "NAME"),
+    "label_separator": _ConfigOption(
+        "corpus.label_separator", str, "What stands between labels in one field, such as ';'.", "TEXT"
+    ),
+    "split": _ConfigOption("corpus.split", str, "Take only documents whose field 'split' has this value.", "NAME"),
+    "encoding": _ConfigOption("corpus.encoding", str, "The encoding of the files. Default: utf-8.", "NAME"),
+    "on_error": _ConfigOption(
+        "corpus.on_error",
+        Literal["raise", "skip"],
+        "Whether a broken record stops the work, or is skipped, counted and reported. Default: raise.",
+    ),
+    "language": _ConfigOption("text.language", str, "The language of the texts, such as de. Default: en.", "CODE"),
+    "vectors": _ConfigOption(
+        "vectors.source",
+        str,
+        "Word vectors: skip-gram trains them on these documents; or a file (word2vec, GloVe, fastText, .npz).",
+        "SOURCE",
+    ),
+}
+
+CORPUS_OPTIONS = tuple(name for name, option in _OPTIONS.items() if option.key.startswith("corpus."))
+"""The options of a command that reads documents."""
+
+_CONFIG_FILE = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        help="A YAML or TOML file with options of any stage; `taxocaps config` shows them all.",
+        rich_help_panel=_CONFIGURATION,
+    ),
+]
+_SETTINGS = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Set one option of any stage, such as graph.window=4; may be repeated.",
+        rich_help_panel=_CONFIGURATION,
+    ),
+]
+
+
+def with_config(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command `--config`, `--set` and the options in `names`, which reach it as one argument `config`.
+
+    The command is declared with a parameter `config: EncodeConfig`; on the command line the options stand in its
+    place. Files are read first, `--set` wins over them, and named options win over both.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        annotations = {name: _OPTIONS[name].annotation(name) for name in names}
+        annotations |= {"config_file": _CONFIG_FILE, "settings": _SETTINGS}
+
+        @functools.wraps(command)
+        def run(**arguments: Any) -> None:
+            given = {name: arguments.pop(name) for name in annotations}
+            command(config=_resolve(given), **arguments)
+
+        own = [p for p in inspect.signature(command).parameters.values() if p.name != "config"]
+        added = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+            for name, annotation in annotations.items()
+        ]
+        parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*own, *added)]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in parameters}
+        return run
+
+    return decorate
+
+
+def _resolve(given: dict[str, Any]) -> Any:
+    from taxocaps.workflows.config import resolve_config
+
+    file, settings = given.pop("config_file"), given.pop("settings")
+    options = {_OPTIONS[name].key: value for name, value in given.items() if value is not None}
+    return resolve_config(file, settings or (), options)

@@ -1,0 +1,128 @@
+"""`taxocaps taxonomy`: show, check and convert label taxonomies."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from taxocaps.cli.console import console, print_json
+from taxocaps.cli.options import AsJson, Quiet
+
+if TYPE_CHECKING:
+    from taxocaps.workflows.taxonomy import TaxonomyOptions, TaxonomyView, TreeLine
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Show, check and convert label taxonomies.", no_args_is_help=True)
+
+Format = Literal["tsv", "hier", "json", "yaml", "skos"]
+File = Annotated[
+    Path, typer.Argument(help="A taxonomy: .tsv (parent<TAB>child), .hier, .json, .yaml, or SKOS (.ttl, .rdf).")
+]
+InputFormat = Annotated[Format | None, typer.Option("--format", help="The format, if the suffix does not tell it.")]
+Encoding = Annotated[str, typer.Option("--encoding", metavar="NAME", help="The encoding of the file.")]
+SkosLabel = Annotated[
+    Literal["uri", "notation", "label"], typer.Option("--skos-label", help="What names the labels of a SKOS file.")
+]
+Language = Annotated[str, typer.Option("--language", metavar="CODE", help="The language of the names in a SKOS file.")]
+
+
+@app.command("show")
+def show(
+    file: File,
+    levels: Annotated[
+        int | None, typer.Option(min=1, help="How many levels of the tree are shown. Default: all.")
+    ] = None,
+    format: InputFormat = None,
+    encoding: Encoding = "utf-8",
+    skos_label: SkosLabel = "uri",
+    language: Language = "en",
+    as_json: AsJson = False,
+) -> None:
+    """Print the tree of a taxonomy and its statistics."""
+    from taxocaps.workflows.taxonomy import view_taxonomy
+
+    view = view_taxonomy(file, _options(format, encoding, skos_label, language), levels=levels)
+    if as_json:
+        print_json(view)
+    else:
+        _show(view)
+
+
+@app.command("check")
+def check(
+    file: File,
+    format: InputFormat = None,
+    encoding: Encoding = "utf-8",
+    skos_label: SkosLabel = "uri",
+    language: Language = "en",
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Report every problem of a taxonomy file at once, each with its line; exit code 2 if there is any."""
+    from taxocaps.workflows.taxonomy import check_taxonomy
+
+    found = check_taxonomy(file, _options(format, encoding, skos_label, language))
+    if as_json:
+        print_json(found)
+    elif not quiet:
+        for problem in found.problems:
+            where = f"{file}, line {problem.line}" if problem.line else str(file)
+            typer.echo(f"{where}: {problem.message}")
+        problems = f"{len(found.problems)} problems" if len(found.problems) != 1 else "1 problem"
+        typer.echo(
+            f"{file}: {found.labels:,} labels, {found.edges:,} edges, {problems if found.problems else 'no problems'}"
+        )
+    if found.problems:
+        raise typer.Exit(2)
+
+
+@app.command("convert")
+def convert(
+    source: File,
+    target: Annotated[Path, typer.Argument(help="The file to write; its suffix tells the format.")],
+    format: InputFormat = None,
+    to: Annotated[Format | None, typer.Option(help="The format to write, if the suffix does not tell it.")] = None,
+    encoding: Encoding = "utf-8",
+    skos_label: SkosLabel = "uri",
+    language: Language = "en",
+    quiet: Quiet = False,
+) -> None:
+    """Write a taxonomy in another format."""
+    from taxocaps.workflows.taxonomy import convert_taxonomy
+
+    written = convert_taxonomy(source, target, _options(format, encoding, skos_label, language), format=to)
+    if not quiet:
+        typer.echo(f"{written.labels:,} labels, {written.edges:,} edges written to {target}")
+
+
+def _options(
+    format: Format | None, encoding: str, skos_label: Literal["uri", "notation", "label"], language: str
+) -> "TaxonomyOptions":
+    from taxocaps.workflows.taxonomy import TaxonomyOptions
+
+    return TaxonomyOptions(format, encoding, skos_label, language)
+
+
+def _show(view: "TaxonomyView") -> None:
+    from rich.table import Table
+
+    for line in view.tree:
+        typer.echo(_tree_line(line))
+    numbers = view.statistics
+    table = Table(box=None, show_header=False, title="\nStatistics", title_justify="left")
+    table.add_row("labels", f"{numbers.labels:,}")
+    table.add_row("edges", f"{numbers.edges:,}")
+    table.add_row("labels by level", ", ".join(f"{count:,}" for count in numbers.labels_per_level))
+    table.add_row("leaves", f"{numbers.leaves:,}")
+    table.add_row("roots", f"{numbers.roots:,}")
+    table.add_row("with several parents", f"{numbers.multiple_parents:,}")
+    table.add_row("most children", f"{numbers.most_children:,} ({numbers.most_children_of})")
+    console().print(table)
+
+
+def _tree_line(line: "TreeLine") -> str:
+    """A label, indented by its level; its title where it has one of its own."""
+    title = f"  {line.title}" if line.title != line.label else ""
+    again = "  (see above)" if line.repeated and line.children else ""
+    return f"{'  ' * line.level}{line.label}{typer.style(title, dim=True)}{typer.style(again, dim=True)}"

@@ -1,0 +1,69 @@
+"""Documents as lines of JSON objects."""
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from taxocaps.corpus.document import Document
+from taxocaps.corpus.fields import CorpusConfig, Record, encoding_problem, place
+from taxocaps.files import atomic_text, is_decodable, read_lines
+
+__all__ = ["read_jsonl", "write_jsonl"]
+
+
+def read_jsonl(path: Path, config: CorpusConfig) -> Iterator[Record]:
+    """Yield the records of a file with one JSON object a line; blank lines are passed over."""
+    for number, line in read_lines(path, config.encoding, strict=False):
+        if line and not line.isspace():
+            yield _record(place(path, "line", number), line, config)
+
+
+def write_jsonl(path: Path, documents: Iterable[Document], config: CorpusConfig) -> int:
+    """Write documents as lines of JSON; fields that a document does not have are left out.
+
+    Returns:
+        How many documents were written.
+    """
+    count = 0
+    with atomic_text(path) as file:
+        for document in documents:
+            file.write(json.dumps(_fields(document, config), ensure_ascii=False))
+            file.write("\n")
+            count += 1
+    return count
+
+
+def _record(where: str, line: str, config: CorpusConfig) -> Record:
+    problem = encoding_problem(line, config.encoding)
+    if problem:
+        return Record(where, {}, problem)
+    try:
+        value = json.loads(line)
+    except json.JSONDecodeError as error:
+        problem = f"invalid JSON at column {error.colno}: {error.msg}; a line holds one JSON object{_hint(line)}"
+        return Record(where, {}, problem)
+    except (ValueError, RecursionError):  # a number of thousands of digits; brackets nested thousands deep
+        return Record(where, {}, "JSON that cannot be read: a number too long, or brackets nested too deep")
+    if not isinstance(value, dict):
+        problem = f"a line must hold a JSON object {{...}}; it starts with {line.strip()[:20]!r}{_hint(line)}"
+        return Record(where, {}, problem)
+    # Only escapes can bring in surrogates here, and nothing that holds one can be written again.
+    if "\\u" in line and not is_decodable(json.dumps(value, ensure_ascii=False)):
+        return Record(where, {}, r"an escape such as \ud83d is half of a character; write both halves")
+    return Record(where, value)
+
+
+def _hint(line: str) -> str:
+    return "; an array becomes lines with: jq -c '.[]'" if line.lstrip().startswith("[") else ""
+
+
+def _fields(document: Document, config: CorpusConfig) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        config.id_field: document.id,
+        config.text_field: document.text if document.text or document.tokens is None else None,
+        config.tokens_field: document.tokens,
+        config.labels_field: document.labels,
+        config.split_field: document.split,
+    }
+    return {name: value for name, value in fields.items() if value is not None}

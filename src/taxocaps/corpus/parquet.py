@@ -1,0 +1,84 @@
+"""Documents as rows of Parquet files (needs the extra `parquet`)."""
+
+import itertools
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from taxocaps.corpus.document import Document
+from taxocaps.corpus.fields import CorpusConfig, Record, check_columns, place
+from taxocaps.errors import CorpusError, FileError, MissingExtraError
+from taxocaps.files import COMPRESSIONS, atomic_path, open_binary
+
+__all__ = ["read_parquet", "write_parquet"]
+
+_BATCH = 1000
+"""Rows held in memory at a time."""
+
+
+def read_parquet(path: Path, config: CorpusConfig) -> Iterator[Record]:
+    """Yield the rows of a Parquet file, of which only the columns in use are read."""
+    pyarrow = _pyarrow("reading Parquet files")
+    _refuse_compression(path)
+    with open_binary(path) as binary:
+        try:
+            file = pyarrow.parquet.ParquetFile(binary)
+            names = file.schema_arrow.names
+            problem = check_columns(names, config)
+            if problem:
+                raise CorpusError(f"{path}: {problem}")
+            wanted = [
+                *config.text_fields,
+                config.tokens_field,
+                config.id_field,
+                config.labels_field,
+                config.split_field,
+            ]
+            batches = file.iter_batches(batch_size=_BATCH, columns=[name for name in names if name in wanted])
+            rows = (row for batch in batches for row in batch.to_pylist())
+            for number, row in enumerate(rows, 1):
+                yield Record(place(path, "row", number), row)
+        except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+            reason = " ".join(str(error).split())
+            raise FileError(f"{path}: cannot be read as Parquet: {reason}") from error
+
+
+def write_parquet(path: Path, documents: Iterable[Document], config: CorpusConfig) -> int:
+    """Write documents as a Parquet file with a column for each field.
+
+    Returns:
+        How many documents were written.
+    """
+    pyarrow = _pyarrow("writing Parquet files")
+    _refuse_compression(path)
+    schema = _schema(pyarrow, config)
+    iterator, count = iter(documents), 0
+    with atomic_path(path) as part, pyarrow.parquet.ParquetWriter(part, schema) as writer:
+        while batch := list(itertools.islice(iterator, _BATCH)):
+            columns = [[getattr(document, name) for document in batch] for name in _ORDER]
+            writer.write_table(pyarrow.table(columns, schema=schema))
+            count += len(batch)
+    return count
+
+
+_ORDER = ("id", "text", "tokens", "labels", "split")
+
+
+def _schema(pyarrow: Any, config: CorpusConfig) -> Any:
+    text, names = pyarrow.string(), pyarrow.list_(pyarrow.string())
+    titles = (config.id_field, config.text_field, config.tokens_field, config.labels_field, config.split_field)
+    return pyarrow.schema(list(zip(titles, (text, text, names, names, text), strict=True)))
+
+
+def _pyarrow(purpose: str) -> Any:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise MissingExtraError("pyarrow", "parquet", purpose) from error
+    return pyarrow
+
+
+def _refuse_compression(path: Path) -> None:
+    if path.suffix.lower() in COMPRESSIONS:
+        raise FileError(f"{path}: Parquet files are compressed inside; use one that ends in .parquet")

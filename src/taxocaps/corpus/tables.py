@@ -1,0 +1,185 @@
+"""Documents as rows of CSV and TSV tables whose first row names the fields."""
+
+import csv
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from taxocaps.corpus.document import Document, document_name
+from taxocaps.corpus.fields import CorpusConfig, Record, check_columns, encoding_problem, place, split_labels
+from taxocaps.errors import CorpusError
+from taxocaps.files import atomic_text, read_lines
+
+__all__ = ["DEFAULT_SEPARATOR", "read_csv", "read_tsv", "write_csv", "write_tsv"]
+
+DEFAULT_SEPARATOR = ";"
+"""What stands between labels in a cell unless `corpus.label_separator` says otherwise."""
+
+_LARGEST_CELL = 2**28
+"""Characters in one cell; the csv module's own limit of 131,072 is shorter than many an act of law."""
+
+_READING: dict[str, dict[str, Any]] = {
+    "standard": {"strict": True},
+    "none": {"quoting": csv.QUOTE_NONE, "quotechar": None},
+}
+_WRITING: dict[str, dict[str, Any]] = {
+    # Before Python 3.13 minimal quoting leaves a lone \r bare, and the row would fall apart when read.
+    "standard": {"quoting": csv.QUOTE_ALL},
+    "none": {"quoting": csv.QUOTE_NONE, "quotechar": None},
+}
+
+
+def read_csv(path: Path, config: CorpusConfig) -> Iterator[Record]:
+    """Yield the rows of a table with commas."""
+    return _read(path, config, ",")
+
+
+def read_tsv(path: Path, config: CorpusConfig) -> Iterator[Record]:
+    """Yield the rows of a table with tabs."""
+    return _read(path, config, "\t")
+
+
+def write_csv(path: Path, documents: Iterable[Document], config: CorpusConfig) -> int:
+    """Write a table with commas; see `write_tsv`."""
+    return _write(path, documents, config, ",")
+
+
+def write_tsv(path: Path, documents: Iterable[Document], config: CorpusConfig) -> int:
+    """Write a table with tabs; its columns are the fields that the first document has.
+
+    Returns:
+        How many documents were written.
+
+    Raises:
+        CorpusError: For what a table cannot hold, such as a label with the separator in it.
+    """
+    return _write(path, documents, config, "\t")
+
+
+class _Row(NamedTuple):
+    place: str
+    cells: list[str]
+    problem: str | None
+
+
+def _read(path: Path, config: CorpusConfig, delimiter: str) -> Iterator[Record]:
+    rows = _rows(path, config, delimiter)
+    header = next(rows, None)
+    if header is None:
+        return
+    names = [name.strip() for name in header.cells]
+    problem = header.problem or _header_problem(names, config)
+    if problem:
+        raise CorpusError(f"{header.place}: {problem}")
+    for row in rows:
+        problem = row.problem
+        if not problem and len(row.cells) != len(names):
+            problem = f"{len(row.cells)} cells where the header names {len(names)}"
+        fields = {} if problem else _fields(dict(zip(names, row.cells, strict=True)), config)
+        yield Record(row.place, fields, problem)
+
+
+def _rows(path: Path, config: CorpusConfig, delimiter: str) -> Iterator[_Row]:
+    csv.field_size_limit(max(_LARGEST_CELL, csv.field_size_limit()))
+    lines = (line for _, line in read_lines(path, config.encoding, strict=False, keep_ends=True))
+    reader = csv.reader(lines, delimiter=delimiter, **_READING[config.quotes])
+    while True:
+        where = place(path, "line", reader.line_num + 1)
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            hint = f"if quotes are plain text here, set {config.key('quotes')}=none"
+            yield _Row(where, [], f"a row up to line {reader.line_num} cannot be read: {error}; {hint}")
+            continue
+        if cells is None:
+            return
+        if cells:
+            problems = (encoding_problem(cell, config.encoding) for cell in cells)
+            yield _Row(where, cells, next(filter(None, problems), None))
+
+
+def _header_problem(names: list[str], config: CorpusConfig) -> str | None:
+    twice = [name for name, count in Counter(names).items() if name and count > 1]
+    if twice:
+        return f"the header names {twice[0]!r} twice; rename one of the columns"
+    return check_columns(names, config)
+
+
+def _fields(cells: dict[str, Any], config: CorpusConfig) -> dict[str, Any]:
+    labels = cells.get(config.labels_field)
+    if labels is not None:
+        cells[config.labels_field] = split_labels(labels, config.label_separator or DEFAULT_SEPARATOR)
+    if cells.get(config.tokens_field) == "":
+        cells[config.tokens_field] = None
+    return cells
+
+
+def _write(path: Path, documents: Iterable[Document], config: CorpusConfig, delimiter: str) -> int:
+    iterator = iter(documents)
+    first = next(iterator, None)
+    if first is None:
+        return 0
+    columns = [name for name, value in _values(first).items() if value is not None]
+    titles = {
+        "id": config.id_field,
+        "text": config.text_field,
+        "tokens": config.tokens_field,
+        "labels": config.labels_field,
+        "split": config.split_field,
+    }
+    count = 0
+    with atomic_text(path) as file:
+        writer = csv.writer(file, delimiter=delimiter, lineterminator="\n", **_WRITING[config.quotes])
+        writer.writerow([titles[name] for name in columns])
+        for count, document in enumerate(itertools.chain([first], iterator), 1):
+            try:
+                writer.writerow(_cells(document, columns, config, delimiter))
+            except (ValueError, csv.Error) as error:
+                where = document_name(document.id, count)
+                raise CorpusError(f"{path}: {where}: {error}; write JSONL, which holds everything") from None
+    return count
+
+
+def _values(document: Document) -> dict[str, Any]:
+    """The document's fields in the order of the columns."""
+    return {name: getattr(document, name) for name in ("id", "text", "tokens", "labels", "split")}
+
+
+def _cells(document: Document, columns: list[str], config: CorpusConfig, delimiter: str) -> list[str]:
+    values = _values(document)
+    for name, value in values.items():
+        if value is not None and name not in columns:
+            raise ValueError(f"it has {name} but the first document has none, so the table has no such column")
+    if "labels" in columns:
+        values["labels"] = _labels_cell(document.labels, config.label_separator or DEFAULT_SEPARATOR)
+    if "tokens" in columns:
+        values["tokens"] = _tokens_cell(document)
+    cells = [values[name] or "" for name in columns]
+    forbidden = "\0" if config.quotes == "standard" else f"\0\r\n{delimiter}"
+    for character in forbidden:
+        if any(character in cell for cell in cells):
+            raise ValueError(f"it holds the character {character!r}, which this table cannot")
+    return cells
+
+
+def _labels_cell(labels: tuple[str, ...] | None, separator: str) -> str:
+    if labels is None:
+        raise ValueError(
+            "it has no labels field but the first document has one, and a blank cell means 'no label applies'"
+        )
+    for label in labels:
+        if separator in label:
+            hint = f"choose another {CorpusConfig.key('label_separator')}"
+            raise ValueError(f"the label {label!r} holds the separator {separator!r}; {hint}")
+    return separator.join(labels)
+
+
+def _tokens_cell(document: Document) -> str:
+    if document.tokens == () and document.text:
+        raise ValueError("it has a text and an empty list of tokens, which a blank cell cannot say")
+    for token in document.tokens or ():
+        if token.split() != [token]:
+            raise ValueError(f"the token {token!r} is empty or holds white space, at which a cell is split")
+    return " ".join(document.tokens or ())

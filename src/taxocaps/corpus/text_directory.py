@@ -1,0 +1,137 @@
+"""Documents as plain text files: one file, or a directory of them."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePosixPath
+
+from taxocaps.corpus.document import Document, document_name
+from taxocaps.corpus.fields import CorpusConfig, Record, encoding_problem
+from taxocaps.errors import CorpusError, FileError
+from taxocaps.files import COMPRESSIONS, atomic_folder, format_suffix, read_lines
+
+__all__ = ["read_texts", "write_texts"]
+
+
+def read_texts(path: Path, config: CorpusConfig) -> Iterator[Record]:
+    """Yield a record for each `*.txt` (also `.txt.gz`, `.txt.zst`, `.txt.xz`) in a directory, or for the file given.
+
+    Folders are searched in the order of their names, all levels deep; hidden files and folders are passed over. The id
+    is the path inside the directory without the suffix. Line ends become newlines.
+    """
+    if not path.is_dir():
+        yield _record(path, path.parent, config)
+        return
+    for file in _text_files(path):
+        yield _record(file, path, config)
+
+
+def write_texts(path: Path, documents: Iterable[Document], config: CorpusConfig) -> int:
+    """Write a new directory with a text file for each document, and its labels as `corpus.directory_labels` says.
+
+    Documents without an id are named by their number.
+
+    Returns:
+        How many documents were written.
+
+    Raises:
+        CorpusError: For what text files cannot hold: tokens, a split, an id that is not a relative path.
+    """
+    count = 0
+    with atomic_folder(path) as folder:
+        for count, document in enumerate(documents, 1):
+            try:
+                _write(folder, document, count, config)
+            except ValueError as error:
+                where = document_name(document.id, count)
+                raise CorpusError(f"{path}: {where}: {error}; write JSONL, which holds everything") from None
+    return count
+
+
+def _text_files(root: Path) -> Iterator[Path]:
+    waiting = [root]
+    while waiting:
+        path = waiting.pop()
+        try:
+            if path.is_dir():
+                inside = [entry for entry in path.iterdir() if _is_followed(entry)]
+                waiting.extend(sorted(inside, reverse=True))
+            elif format_suffix(path) == ".txt":
+                yield path
+        except OSError as error:
+            raise FileError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _is_followed(entry: Path) -> bool:
+    # A link to a folder may lead back up, and the search would never end.
+    return not entry.name.startswith(".") and not (entry.is_symlink() and entry.is_dir())
+
+
+def _record(file: Path, root: Path, config: CorpusConfig) -> Record:
+    where = "standard input" if str(file) == "-" else str(file)
+    lines = []
+    for number, line in read_lines(file, config.encoding, strict=False, keep_ends=True):
+        problem = encoding_problem(line, config.encoding)
+        if problem:
+            return Record(f"{where}, line {number}", {}, problem)
+        lines.append(line)
+    text = "".join(lines).replace("\r\n", "\n").replace("\r", "\n")
+    stem = _stem(file)
+    fields = {
+        **dict.fromkeys(config.text_fields),
+        config.text_fields[0]: text,
+        config.id_field: stem.relative_to(root).as_posix() if where == str(file) else None,
+        config.labels_field: _labels(file, stem, root, config),
+    }
+    return Record(where, fields)
+
+
+def _stem(file: Path) -> Path:
+    plain = file.with_suffix("") if file.suffix.lower() in COMPRESSIONS else file
+    return plain.with_suffix("") if plain.suffix.lower() == ".txt" else plain
+
+
+def _labels(file: Path, stem: Path, root: Path, config: CorpusConfig) -> list[str] | None:
+    if config.directory_labels == "folder":
+        return list(file.relative_to(root).parts[:-1])
+    sidecar = stem.with_name(f"{stem.name}.labels")
+    if not sidecar.exists():
+        return None
+    return [name for _, line in read_lines(sidecar, config.encoding) if (name := line.strip())]
+
+
+def _write(folder: Path, document: Document, number: int, config: CorpusConfig) -> None:
+    if document.tokens is not None or document.split is not None:
+        raise ValueError("a directory of texts has no place for tokens or a split")
+    if "\0" in document.text or "\r" in document.text:
+        raise ValueError("its text holds a NUL or carriage return character, which text files do not keep")
+    stem = _target(folder, document, number)
+    text = stem.with_name(f"{stem.name}.txt")
+    if text.exists():
+        raise ValueError("its id stands for a file that another document has")
+    text.parent.mkdir(parents=True, exist_ok=True)
+    text.write_text(document.text, encoding="utf-8", newline="")
+    if config.directory_labels == "folder":
+        _check_folders(document.labels, stem.relative_to(folder).parts[:-1])
+    elif document.labels is not None:
+        labels = stem.with_name(f"{stem.name}.labels")
+        labels.write_text(_sidecar(document.labels), encoding="utf-8", newline="")
+
+
+def _check_folders(labels: tuple[str, ...] | None, folders: tuple[str, ...]) -> None:
+    if labels != tuple(dict.fromkeys(folders)):
+        raise ValueError(f"its labels {labels} are not the folders of its id; set corpus.directory_labels=sidecar")
+
+
+def _target(folder: Path, document: Document, number: int) -> Path:
+    name = f"{number:08d}" if document.id is None else document.id
+    parts = PurePosixPath(name).parts
+    is_relative = "/".join(parts) == name != "" and not name.startswith("/")
+    if not is_relative or any(part.startswith(".") for part in parts) or "\0" in name or "\\" in name:
+        raise ValueError("its id is not a relative path of visible names, such as 'sport/report-1'")
+    return folder.joinpath(*parts)
+
+
+def _sidecar(labels: tuple[str, ...]) -> str:
+    for label in labels:
+        if len(label.splitlines()) != 1:
+            raise ValueError(f"the label {label!r} holds a line end, and labels stand one a line")
+    return "".join(f"{label}\n" for label in labels)

@@ -1,0 +1,1 @@
+"""Corpora with their taxonomies, each a module with `load(...) -> Dataset`."""

@@ -1,0 +1,1 @@
+"""Where text meets the models: documents become the arrays that a model reads."""

@@ -1,0 +1,64 @@
+"""Tokenised documents on disk, in numbered chunks that an interrupted run finds again."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from taxocaps.corpus.document import Document
+from taxocaps.settings import fingerprint
+from taxocaps.text.pipeline import TextPipeline
+from taxocaps.text.token_chunk import TokenChunk
+
+__all__ = ["TokenCache"]
+
+
+class TokenCache:
+    """A folder of tokenised chunks.
+
+    Each file carries in its name a digest of the documents and of the pipeline it was made with, so that a chunk is
+    used again exactly when it would come out the same.
+    """
+
+    def __init__(self, folder: Path, pipeline: TextPipeline) -> None:
+        """Use `folder`, made if need be; chunks already in it are reused where they fit."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+        self._pipeline = pipeline
+        self._key = fingerprint(pipeline.config).encode()
+        self._files: list[Path] = []
+
+    @property
+    def digest(self) -> str:
+        """A digest of everything added so far."""
+        names = "".join(path.name for path in self._files)
+        return hashlib.sha256(names.encode()).hexdigest()
+
+    def add(self, documents: Sequence[Document]) -> TokenChunk:
+        """Tokenise the next chunk of documents, or read it back if a run before this one got so far."""
+        number = len(self._files)
+        path = self._folder / f"{number:06d}-{self._digest(documents)}.npz"
+        if path.exists():
+            chunk = TokenChunk.load(path)
+        else:
+            chunk = self._pipeline.chunk(map(_content, documents))
+            for outdated in self._folder.glob(f"{number:06d}-*"):
+                outdated.unlink()
+            chunk.save(path)
+        self._files.append(path)
+        return chunk
+
+    def __iter__(self) -> Iterator[TokenChunk]:
+        """The chunks in order, read from disk one at a time; may be repeated."""
+        return map(TokenChunk.load, self._files)
+
+    def _digest(self, documents: Sequence[Document]) -> str:
+        digest = hashlib.sha256(self._key)
+        for document in documents:
+            content = _content(document)
+            text, kind = (content, "text") if isinstance(content, str) else ("\0".join(content), "tokens")
+            digest.update(f"{kind} {len(text)} {text}".encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()[:32]
+
+
+def _content(document: Document) -> str | Sequence[str]:
+    return document.text if document.tokens is None else document.tokens

@@ -1,0 +1,70 @@
+"""The exceptions that taxocaps raises for bad input; each message is one line that says what, where and what to do."""
+
+__all__ = [
+    "ConfigError",
+    "CorpusError",
+    "FileError",
+    "GraphError",
+    "MissingExtraError",
+    "StoreError",
+    "TaxocapsError",
+    "TaxonomyError",
+    "TextError",
+    "VectorsError",
+    "WriteError",
+]
+
+
+class TaxocapsError(Exception):
+    """Base of all errors a user can cause and mend; the command line prints it as one line and exits with code 2."""
+
+
+class ConfigError(TaxocapsError):
+    """A configuration key or value that is not allowed."""
+
+
+class FileError(TaxocapsError):
+    """A file that cannot be read as asked."""
+
+
+class WriteError(FileError):
+    """A file that cannot be written: no space, no permission."""
+
+
+class TaxonomyError(TaxocapsError):
+    """A taxonomy that is not a directed acyclic graph of named labels."""
+
+
+class CorpusError(TaxocapsError):
+    """A document, field or label that does not fit."""
+
+
+class TextError(TaxocapsError):
+    """A text pipeline that cannot be built: unknown language, tokenizer or stop word list."""
+
+
+class VectorsError(TaxocapsError):
+    """A word vector file that cannot be read."""
+
+
+class GraphError(TaxocapsError):
+    """A document whose graph-of-words cannot be computed with the chosen options."""
+
+    def __init__(self, message: str, document: int | None = None) -> None:
+        """Keep the number of the document in its chunk, for whoever knows the document's name."""
+        super().__init__(message)
+        self.document = document
+
+
+class StoreError(TaxocapsError):
+    """An encoded store that is damaged, foreign or made from something else."""
+
+
+class MissingExtraError(TaxocapsError):
+    """An optional library that is not installed."""
+
+    def __init__(self, library: str, extra: str, purpose: str) -> None:
+        """Say which `extra` brings the `library` that `purpose` needs."""
+        super().__init__(
+            f"{purpose} needs the library '{library}', which is not installed; run: pip install 'taxocaps[{extra}]'"
+        )

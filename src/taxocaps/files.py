@@ -1,0 +1,204 @@
+"""Reading plain and compressed files with errors that name file and line; writing that is never half done."""
+
+import contextlib
+import gzip
+import io
+import lzma
+import os
+import shutil
+import sys
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any, TextIO, cast
+
+from taxocaps.errors import FileError, WriteError
+
+__all__ = [
+    "COMPRESSIONS",
+    "atomic_folder",
+    "atomic_path",
+    "atomic_text",
+    "format_suffix",
+    "is_decodable",
+    "open_binary",
+    "read_lines",
+    "read_text",
+]
+
+
+def _open_gzip(path: Path, mode: str) -> IO[bytes]:
+    return cast("IO[bytes]", gzip.open(path, mode))
+
+
+def _open_xz(path: Path, mode: str) -> IO[bytes]:
+    return cast("IO[bytes]", lzma.open(path, mode))
+
+
+def _open_zstd(path: Path, mode: str) -> IO[bytes]:
+    try:
+        from compression import zstd  # Python 3.14
+    except ImportError:
+        from backports import zstd
+    return cast("IO[bytes]", zstd.open(path, mode))
+
+
+COMPRESSIONS: dict[str, Callable[[Path, str], IO[bytes]]] = {
+    ".gz": _open_gzip,
+    ".xz": _open_xz,
+    ".zst": _open_zstd,
+}
+"""How a compressed file is opened, by the last part of its name."""
+
+
+def format_suffix(path: Path) -> str:
+    """The suffix that tells the format, without the one that tells the compression.
+
+    >>> format_suffix(Path("news.jsonl.gz"))
+    '.jsonl'
+    """
+    stem = path.with_suffix("") if path.suffix.lower() in COMPRESSIONS else path
+    return stem.suffix.lower()
+
+
+@contextlib.contextmanager
+def open_binary(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file for reading, unpacked if it is compressed; failures become a `FileError` naming the file.
+
+    The path `-` is standard input, which stays open.
+    """
+    opener = COMPRESSIONS.get(path.suffix.lower(), open)
+    try:
+        if str(path) == "-":
+            yield sys.stdin.buffer
+            return
+        with cast("IO[bytes]", opener(path, "rb")) as file:
+            yield file
+    except FileError:
+        raise
+    except FileNotFoundError as error:
+        raise FileError(f"{path}: no such file; check the path") from error
+    except IsADirectoryError as error:
+        raise FileError(f"{path}: is a directory; give a file") from error
+    except EOFError as error:
+        raise FileError(f"{path}: the compressed file is cut off; copy or download it again") from error
+    except Exception as error:
+        if not isinstance(error, OSError | zlib.error | lzma.LZMAError) and type(error).__name__ != "ZstdError":
+            raise
+        reason = getattr(error, "strerror", None) or error
+        raise FileError(f"{path}: cannot be read: {reason}") from error
+
+
+def read_lines(
+    path: Path, encoding: str = "utf-8", *, strict: bool = True, keep_ends: bool = False
+) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a text file with their numbers, from 1, without line ends.
+
+    Args:
+        path: A file, compressed or not.
+        encoding: Its encoding; a byte order mark is dropped.
+        strict: Raise `FileError`, naming the line, where bytes do not fit the encoding. Otherwise the line is yielded
+            with those bytes escaped, and `is_decodable` tells such lines apart.
+        keep_ends: Leave each line its end, as it stands in the file (quoted CSV fields need that).
+    """
+    with open_binary(path) as binary:
+        text = _decoded(binary, path, encoding, newline="" if keep_ends else None)
+        number = 0
+        try:
+            for number, line in enumerate(text, 1):
+                if strict and not is_decodable(line):
+                    raise FileError(undecodable_message(path, number, encoding))
+                yield number, line if keep_ends else line.removesuffix("\n")
+        except UnicodeDecodeError as error:  # encodings in which single bytes cannot be escaped, such as UTF-16
+            raise FileError(undecodable_message(path, number + 1, encoding)) from error
+        finally:
+            text.detach()
+
+
+def is_decodable(line: str) -> bool:
+    """Whether a line read with `strict=False` fitted its encoding."""
+    if line.isascii():
+        return True
+    try:
+        line.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def undecodable_message(path: Path, number: int, encoding: str) -> str:
+    """The one line that tells a user what to do about bytes that do not fit the encoding."""
+    return f"{path}, line {number}: not valid {encoding.upper()}; name the file's encoding, such as --encoding latin-1"
+
+
+def read_text(path: Path, encoding: str = "utf-8") -> str:
+    """The whole text of a file, compressed or not; lines end with a newline."""
+    return "".join(f"{line}\n" for _, line in read_lines(path, encoding))
+
+
+@contextlib.contextmanager
+def atomic_path(path: Path) -> Iterator[Path]:
+    """Give a temporary path beside `path`; rename it to `path` at the end, or remove it if anything goes wrong.
+
+    What stood at `path` before stays untouched until the new content is complete and on disk.
+    """
+    with _writing(path) as part:
+        yield part
+        with part.open("rb+") as file:
+            os.fsync(file.fileno())
+        part.replace(path)
+
+
+@contextlib.contextmanager
+def atomic_folder(path: Path) -> Iterator[Path]:
+    """Give an empty folder beside `path`; rename it to `path` at the end, or remove it if anything goes wrong.
+
+    Only an empty folder may stand at `path` before: a folder cannot be exchanged in one step.
+    """
+    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+        raise FileError(f"{path}: is already there; remove it, or give the path of a new folder")
+    with _writing(path) as part:
+        part.mkdir()
+        yield part
+        if path.exists():
+            path.rmdir()
+        part.replace(path)
+
+
+@contextlib.contextmanager
+def _writing(path: Path) -> Iterator[Path]:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+        try:
+            yield folder / path.name
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    except OSError as error:
+        raise WriteError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+@contextlib.contextmanager
+def atomic_text(path: Path) -> Iterator[TextIO]:
+    """Open `path` for writing UTF-8 text, compressed as its suffix says; it appears only when complete."""
+    opener: Any = COMPRESSIONS.get(path.suffix.lower(), open)
+    with (
+        atomic_path(path) as part,
+        opener(part, "wb") as binary,
+        io.TextIOWrapper(binary, encoding="utf-8", newline="") as text,
+    ):
+        yield text
+
+
+def _decoded(binary: IO[bytes], path: Path, encoding: str, newline: str | None) -> io.TextIOWrapper:
+    plain = encoding.lower().replace("_", "-")
+    try:
+        return io.TextIOWrapper(
+            binary,
+            encoding="utf-8-sig" if plain in ("utf-8", "utf8") else encoding,
+            errors="strict" if plain.startswith(("utf-16", "utf-32")) else "surrogateescape",
+            newline=newline,
+        )
+    except LookupError as error:
+        raise FileError(f"{path}: unknown encoding {encoding!r}; use a name such as utf-8 or latin-1") from error

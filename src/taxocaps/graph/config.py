@@ -1,0 +1,45 @@
+"""The options of the graph-of-words and of the words-matrix (paper section 2)."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+from taxocaps.settings import AtLeast, Between, Settings
+
+__all__ = ["MOST_WORDS_FOR_DIJKSTRA", "GraphConfig"]
+
+MOST_WORDS_FOR_DIJKSTRA = 5_000
+"""Distinct words up to which weighted distances are computed; all pairs by Dijkstra take a minute beyond it."""
+
+
+@dataclass(frozen=True)
+class GraphConfig(Settings):
+    """How a document becomes a words-matrix; the defaults are the paper's for RCV1 and Reuters.
+
+    Attributes:
+        window: Words that a sliding window holds; each word is joined to the next `window - 1` words.
+        sentence_bound: Windows and blocks stop at the end of a sentence. The paper lets them cross it.
+        distance: Length of an edge: one hop, its co-occurrence count, or the inverse of that count.
+        expansion: How the subgraph of a central word grows: by levels, in depth, or half and half.
+        radius: Words that a block reaches to the left and to the right of each occurrence of its central word.
+        N: Central words, and so rows of a words-matrix.
+        K: Words of a subgraph at most, the central word among them.
+        T: Words in a row.
+        row_order: Rows in the order of the text, or in visiting order ("No-R" in the paper).
+    """
+
+    section: ClassVar[str] = "graph"
+
+    window: Annotated[int, AtLeast(2)] = 3
+    sentence_bound: bool = False
+    distance: Literal["hops", "count", "inverse-count"] = "hops"
+    expansion: Literal["bfs", "dfs", "bfs+dfs"] = "bfs"
+    radius: Annotated[int, AtLeast(0)] = 5
+    N: Annotated[int, AtLeast(1)] = 100
+    K: Annotated[int, AtLeast(1)] = 25
+    T: Annotated[int, Between(1, 127)] = 20  # block numbers are stored as int8
+    row_order: Literal["ordered", "unordered"] = "ordered"
+
+    @property
+    def bfs_size(self) -> int:
+        """Words of a subgraph that breadth-first search takes; depth-first search takes the rest."""
+        return {"bfs": self.K, "dfs": 0, "bfs+dfs": (self.K + 1) // 2}[self.expansion]

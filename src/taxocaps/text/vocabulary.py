@@ -1,0 +1,169 @@
+"""The vocabulary: words and their numbers, from counts to a file and back."""
+
+import hashlib
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taxocaps.errors import StoreError
+from taxocaps.files import atomic_text, is_decodable, read_lines
+from taxocaps.settings import AtLeast, Settings
+from taxocaps.text.token_chunk import TokenChunk
+
+__all__ = ["Vocabulary", "VocabularyConfig", "WordCounter"]
+
+# What cannot stand as it is in a line `word<TAB>count`; ready tokens may hold anything.
+_UNSAFE = re.compile(r"[\\\t\n\r\ufeff\ud800-\udfff]")
+_ESCAPED = re.compile(r"\\(?:[\\tnr]|u[0-9a-f]{4})")
+
+
+@dataclass(frozen=True)
+class VocabularyConfig(Settings):
+    """Which words get a number of their own.
+
+    Attributes:
+        min_count: The least number of occurrences. One, since a word that is rare in the corpus can have a good vector
+            in a file; raise it to save memory.
+        max_size: The greatest number of words, the most frequent ones; null for no limit.
+    """
+
+    section: ClassVar[str] = "vocabulary"
+    min_count: Annotated[int, AtLeast(1)] = 1
+    max_size: Annotated[int, AtLeast(1)] | None = None
+
+
+class Vocabulary:
+    """Words with numbers: 0 is padding, 1 any unknown word, and words from 2, the most frequent first.
+
+    Words of the same count are in alphabetical order, so the same counts always give the same numbers.
+
+    >>> vocabulary = Vocabulary.from_counts({"b": 1, "a": 1, "c": 9})
+    >>> vocabulary.ids(["a", "c", "z"]).tolist(), vocabulary.word(2), len(vocabulary)
+    ([3, 2, 1], 'c', 5)
+    """
+
+    PADDING: ClassVar[int] = 0
+    UNKNOWN: ClassVar[int] = 1
+    FIRST: ClassVar[int] = 2
+
+    def __init__(self, words: Sequence[str], counts: Sequence[int]) -> None:
+        """Take words in their final order, with their counts; `from_counts` sorts them."""
+        self.words = tuple(words)
+        self.counts = tuple(counts)
+        self._numbers = dict(zip(self.words, range(self.FIRST, len(self)), strict=True))
+
+    @classmethod
+    def from_counts(cls, counts: Mapping[str, int], config: VocabularyConfig | None = None) -> "Vocabulary":
+        """Number the words of a corpus.
+
+        Args:
+            counts: How often each word occurs.
+            config: Which words are taken.
+        """
+        config = config or VocabularyConfig()
+        frequent = [(-count, word) for word, count in counts.items() if count >= config.min_count]
+        chosen = sorted(frequent)[: config.max_size]
+        return cls([word for _, word in chosen], [-count for count, _ in chosen])
+
+    def __len__(self) -> int:
+        """The number of numbers, padding and unknown among them."""
+        return len(self.words) + self.FIRST
+
+    def __contains__(self, word: object) -> bool:
+        return word in self._numbers
+
+    def ids(self, words: Iterable[str]) -> NDArray[np.int32]:
+        """The numbers of words; int32, 1 for an unknown one."""
+        return np.fromiter(map(self._numbers.get, words, repeat(self.UNKNOWN)), np.int32)
+
+    def word(self, number: int) -> str:
+        """The word that has a number.
+
+        Raises:
+            IndexError: For padding, unknown, and numbers that no word has.
+        """
+        if not self.FIRST <= number < len(self):
+            raise IndexError(f"no word has the number {number}; words have {self.FIRST} to {len(self) - 1}")
+        return self.words[number - self.FIRST]
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the words in their order: equal for vocabularies that give the same numbers."""
+        return hashlib.sha256("\n".join(map(_escape, self.words)).encode("utf-8")).hexdigest()
+
+    def save(self, path: Path) -> None:
+        """Write lines `word<TAB>count`; the file appears only when complete."""
+        with atomic_text(path) as file:
+            file.writelines(f"{_escape(word)}\t{count}\n" for word, count in zip(self.words, self.counts, strict=True))
+
+    @classmethod
+    def load(cls, path: Path) -> "Vocabulary":
+        """Read a vocabulary that `save` wrote.
+
+        Raises:
+            StoreError: When the file is damaged; the line is named.
+        """
+        counts: dict[str, int] = {}
+        last = (-math.inf, "")
+        for number, line in read_lines(path, strict=False):
+            word, count = _row(path, number, line)
+            if word in counts or (-count, word) <= last:
+                raise _damaged(path, number, "words must stand once each, the most frequent first")
+            counts[word] = count
+            last = (-count, word)
+        return cls(list(counts), list(counts.values()))
+
+
+class WordCounter:
+    """Counts the words of a corpus, chunk by chunk, in bounded memory.
+
+    Whenever there are more than `limit` distinct words, those seen once are forgotten, and if that is not enough those
+    seen twice, and so on. From then on (`exact` is false) words that are rare everywhere can be missing or counted too
+    low; frequent ones lose nothing that matters.
+    """
+
+    LIMIT: ClassVar[int] = 2_000_000
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        """Start with no words; `limit` is the number of distinct words to keep, about 150 bytes each."""
+        self.counts: Counter[str] = Counter()
+        self.exact = True
+        self._limit = limit
+
+    def add(self, chunk: TokenChunk) -> None:
+        """Count the words of a chunk."""
+        counts = self.counts
+        for word, count in zip(chunk.words, chunk.counts().tolist(), strict=True):
+            counts[word] += count
+        rare = 1
+        while len(self.counts) > self._limit:
+            self.counts = Counter({word: count for word, count in self.counts.items() if count > rare})
+            self.exact = False
+            rare += 1
+
+
+def _row(path: Path, number: int, line: str) -> tuple[str, int]:
+    word, _, count = line.partition("\t")
+    if not (word and is_decodable(line) and count.isascii() and count.isdigit() and int(count)):
+        raise _damaged(path, number, "not a word, a tab and a count")
+    return _unescape(word), int(count)
+
+
+def _damaged(path: Path, number: int, reason: str) -> StoreError:
+    return StoreError(f"{path}, line {number}: the vocabulary is damaged: {reason}; encode the corpus again")
+
+
+def _escape(word: str) -> str:
+    return _UNSAFE.sub(lambda match: match.group().encode("unicode_escape", "surrogatepass").decode("ascii"), word)
+
+
+def _unescape(word: str) -> str:
+    return _ESCAPED.sub(lambda match: match.group().encode("ascii").decode("unicode_escape"), word)

@@ -1,0 +1,121 @@
+"""Check a corpus against its taxonomy, and write it in another format."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from taxocaps.corpus.document import Document
+from taxocaps.corpus.fields import CorpusConfig, Format
+from taxocaps.corpus.readers import ReadReport, read_documents
+from taxocaps.corpus.statistics import CorpusReport
+from taxocaps.corpus.statistics import check_corpus as check_documents
+from taxocaps.corpus.writers import write_documents
+from taxocaps.files import format_suffix
+from taxocaps.taxonomy.readers import read_taxonomy
+from taxocaps.text.pipeline import TextConfig, TextPipeline
+from taxocaps.workflows.progress import Progress, silent
+
+__all__ = ["CheckedCorpus", "check_corpus", "convert_corpus"]
+
+
+@dataclass(frozen=True)
+class CheckedCorpus:
+    """What a corpus holds.
+
+    Attributes:
+        corpus: Its numbers.
+        findings: What may be wrong with it, one line each.
+        skipped: Broken records that were skipped, with the first messages in `problems`.
+        problems: The first few broken records.
+    """
+
+    corpus: CorpusReport
+    findings: tuple[str, ...]
+    skipped: int
+    problems: tuple[str, ...]
+
+
+def check_corpus(
+    files: Sequence[Path],
+    taxonomy: Path | None = None,
+    config: CorpusConfig | None = None,
+    *,
+    language: str | None = None,
+    progress: Progress = silent,
+) -> CheckedCorpus:
+    """Read a corpus once and report what is in it and what may be wrong with it.
+
+    Args:
+        files: The files or folders of the corpus. Several files are splits of it, named by their file names; the
+            documents of one file are parted by their split field, if they have one.
+        taxonomy: The file of the taxonomy; without one, labels are only counted.
+        config: How to read the documents.
+        language: Count the words that the text pipeline of this language keeps, not all that white space parts.
+        progress: Told how many documents are read.
+    """
+    reading = ReadReport()
+    documents = _by_split(files, config or CorpusConfig(), reading, progress)
+    labels = read_taxonomy(taxonomy) if taxonomy else None
+    if language is None:
+        found = check_documents(documents, labels)
+    else:
+        pipeline = TextPipeline(TextConfig(language=language))
+        found = check_documents(documents, labels, words_of=lambda text: pipeline(text).words)
+    return CheckedCorpus(found, tuple(_findings(found)), reading.skipped, tuple(reading.messages))
+
+
+def convert_corpus(
+    source: Path,
+    target: Path,
+    config: CorpusConfig | None = None,
+    *,
+    format: Format | None = None,
+    progress: Progress = silent,
+) -> ReadReport:
+    """Write a corpus in another format, told by the suffix of `target` or by `format`.
+
+    The fields of the new corpus have their usual names: id, text, labels.
+    """
+    reading = ReadReport()
+    documents = _counted(read_documents(source, config, report=reading), reading, progress)
+    write_documents(documents, target, format=format)
+    return reading
+
+
+def _by_split(
+    files: Sequence[Path], config: CorpusConfig, reading: ReadReport, progress: Progress
+) -> Iterator[tuple[str, Document]]:
+    for file in files:
+        name = (
+            file.name.removesuffix(file.suffix) if not format_suffix(file) else file.name.split(format_suffix(file))[0]
+        )
+        for document in _counted(read_documents(file, config, report=reading), reading, progress):
+            yield (document.split or name) if len(files) == 1 else name, document
+
+
+def _counted(documents: Iterator[Document], reading: ReadReport, progress: Progress) -> Iterator[Document]:
+    for number, document in enumerate(documents, 1):
+        yield document
+        if number % 1_000 == 0:
+            progress("reading documents", reading.documents)
+
+
+def _findings(corpus: CorpusReport) -> Iterator[str]:
+    for name, split in corpus.splits.items():
+        for count, what, example in (
+            (split.empty_texts, "documents without text", None),
+            (split.unlabelled, "documents without labels", None),
+            (split.duplicate_texts.count, "documents repeat a text", split.duplicate_texts.example),
+            (split.duplicate_ids.count, "documents repeat an id", split.duplicate_ids.example),
+            (split.lacking_ancestors.count, "documents lack an ancestor of a label", split.lacking_ancestors.example),
+        ):
+            if count:
+                yield f"{name}: {count:,} {what}" + (f", such as {example}" if example else "")
+    for what, shared in (("texts", corpus.shared_texts), ("ids", corpus.shared_ids)):
+        for (first, second), found in shared.items():
+            yield f"{first} and {second} share {found.count:,} {what}, such as {found.example}"
+    for label in corpus.unknown_labels:
+        yield f"unknown label {label.name!r} in {label.documents:,} documents, such as {label.example}"
+    if corpus.unused_labels:
+        unused = corpus.unused_labels
+        yield f"{len(unused):,} labels of the taxonomy are in no document, such as {unused[0]!r}"

@@ -1,0 +1,98 @@
+"""Look at one document: its graph-of-words, drawn, and its arranged words-matrix."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from taxocaps.errors import FileError
+from taxocaps.files import atomic_text, read_text
+from taxocaps.graph.document_graph import GraphOfWords
+from taxocaps.report.graph_page import graph_page
+from taxocaps.text.pipeline import TextPipeline
+from taxocaps.workflows.config import EncodeConfig
+
+__all__ = ["CentralWord", "GraphReport", "MatrixRow", "graph_of_words", "inspect_document"]
+
+
+@dataclass(frozen=True)
+class CentralWord:
+    """A word that heads a row: its closeness and its positions in the document, from 1."""
+
+    word: str
+    closeness: float
+    positions: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class MatrixRow:
+    """A row of the words-matrix: its central word and its blocks of words."""
+
+    central_word: str
+    blocks: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class GraphReport:
+    """What there is to see in one document."""
+
+    tokens: int
+    words: int
+    edges: int
+    central_words: tuple[CentralWord, ...]
+    matrix: tuple[MatrixRow, ...]
+    page: str | None
+
+
+def graph_of_words(text: str, config: EncodeConfig | None = None) -> GraphOfWords:
+    """The graph-of-words of a text.
+
+    >>> graph_of_words("Musk told the electric car company that he plans a purchase.").positions["company"]
+    (5,)
+    """
+    config = config or EncodeConfig()
+    tokenized = TextPipeline(config.text)(text)
+    return GraphOfWords(tokenized.words, tokenized.sentence_ends, config.graph)
+
+
+def inspect_document(
+    text_or_file: str, config: EncodeConfig | None = None, *, out: Path | None = None, most_words: int = 60
+) -> GraphReport:
+    """Build the graph-of-words of a document, and draw it to an HTML page if `out` is given.
+
+    Args:
+        text_or_file: A text, the path of a text file, or "-" for standard input.
+        config: The options; `text` and `graph` are used, and `corpus.encoding` for a file.
+        out: The page to write.
+        most_words: How many words are drawn.
+    """
+    config = config or EncodeConfig()
+    text, title = _read(text_or_file, config.corpus.encoding)
+    graph = graph_of_words(text, config)
+    if out is not None:
+        with atomic_text(out) as page:
+            page.write(graph_page(graph, title, most_words))
+    return GraphReport(
+        tokens=len(graph.tokens),
+        words=len(graph.words),
+        edges=len(graph.edges),
+        central_words=tuple(
+            CentralWord(word, graph.closeness[word], graph.positions[word])
+            for word in graph.central_words[: graph.config.N]
+        ),
+        matrix=tuple(MatrixRow(row.central_word, tuple(block.words for block in row.blocks)) for row in graph.rows()),
+        page=str(out) if out is not None else None,
+    )
+
+
+def _read(text_or_file: str, encoding: str) -> tuple[str, str]:
+    """The text and a title for it. One word that looks like a path but is none is taken for a mistyped path."""
+    if text_or_file == "-":
+        return sys.stdin.read(), "Standard input"
+    if not text_or_file.strip():
+        raise FileError("the text is empty; give a text, a file, or - for standard input")
+    is_one_word = len(text_or_file.split()) == 1
+    if is_one_word and (Path(text_or_file).exists() or "/" in text_or_file or Path(text_or_file).suffix):
+        return read_text(Path(text_or_file), encoding), Path(text_or_file).name
+    if len(text_or_file) < 1000 and Path(text_or_file).is_file():  # a path with spaces
+        return read_text(Path(text_or_file), encoding), Path(text_or_file).name
+    return text_or_file, " ".join(text_or_file.split()[:8]) + " …"

@@ -1,0 +1,128 @@
+"""Look at a taxonomy file, check it, and write it in another format."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from taxocaps.taxonomy.formats import TaxonomyFormat
+from taxocaps.taxonomy.problems import Problem
+from taxocaps.taxonomy.readers import read_taxonomy, scan_taxonomy
+from taxocaps.taxonomy.skos import SkosLabel
+from taxocaps.taxonomy.statistics import TaxonomyStatistics
+from taxocaps.taxonomy.tree import Taxonomy
+from taxocaps.taxonomy.writers import write_taxonomy
+
+__all__ = [
+    "TaxonomyCheck",
+    "TaxonomyOptions",
+    "TaxonomyView",
+    "TreeLine",
+    "check_taxonomy",
+    "convert_taxonomy",
+    "view_taxonomy",
+]
+
+
+@dataclass(frozen=True)
+class TaxonomyOptions:
+    """How a taxonomy file is read; see `read_taxonomy`."""
+
+    format: TaxonomyFormat | None = None
+    encoding: str = "utf-8"
+    skos_label: SkosLabel = "uri"
+    language: str = "en"
+
+
+@dataclass(frozen=True)
+class TreeLine:
+    """A label where it stands in the tree.
+
+    Attributes:
+        label: Its name.
+        title: Its display name.
+        level: Its distance from the top of the tree that is shown.
+        children: The number of its children.
+        repeated: Whether it was shown before, below another parent; its children are not shown again.
+    """
+
+    label: str
+    title: str
+    level: int
+    children: int
+    repeated: bool
+
+
+@dataclass(frozen=True)
+class TaxonomyView:
+    """A taxonomy as people look at it: its numbers and its tree, from top to bottom."""
+
+    statistics: TaxonomyStatistics
+    tree: tuple[TreeLine, ...]
+
+
+@dataclass(frozen=True)
+class TaxonomyCheck:
+    """All problems of a file; none means that it is a taxonomy of so many labels and edges."""
+
+    file: str
+    labels: int
+    edges: int
+    problems: tuple[Problem, ...]
+
+
+def view_taxonomy(path: Path, options: TaxonomyOptions | None = None, *, levels: int | None = None) -> TaxonomyView:
+    """Read a taxonomy and lay out its tree.
+
+    Args:
+        path: The file.
+        options: How to read it.
+        levels: How many levels of the tree are wanted; by default all.
+    """
+    taxonomy = _read(path, options)
+    return TaxonomyView(taxonomy.statistics(), tuple(_tree_lines(taxonomy, levels)))
+
+
+def check_taxonomy(path: Path, options: TaxonomyOptions | None = None) -> TaxonomyCheck:
+    """Find every problem of a taxonomy file at once."""
+    chosen = options or TaxonomyOptions()
+    scan = scan_taxonomy(
+        path,
+        format=chosen.format,
+        encoding=chosen.encoding,
+        skos_label=chosen.skos_label,
+        language=chosen.language,
+    )
+    return TaxonomyCheck(str(path), len(scan.labels), len(scan.edges), scan.problems)
+
+
+def convert_taxonomy(
+    source: Path, target: Path, options: TaxonomyOptions | None = None, *, format: TaxonomyFormat | None = None
+) -> TaxonomyStatistics:
+    """Write a taxonomy in another format, told by the suffix of `target` or by `format`."""
+    taxonomy = _read(source, options)
+    write_taxonomy(taxonomy, target, format=format)
+    return taxonomy.statistics()
+
+
+def _read(path: Path, options: TaxonomyOptions | None) -> Taxonomy:
+    chosen = options or TaxonomyOptions()
+    return read_taxonomy(
+        path,
+        format=chosen.format,
+        encoding=chosen.encoding,
+        skos_label=chosen.skos_label,
+        language=chosen.language,
+    )
+
+
+def _tree_lines(taxonomy: Taxonomy, levels: int | None) -> Iterator[TreeLine]:
+    """Depth first, without recursion, for chains may be long."""
+    shown: set[str] = set()
+    waiting = [(root, 0) for root in reversed(taxonomy.roots)]
+    while waiting:
+        label, level = waiting.pop()
+        children = taxonomy.children(label)
+        yield TreeLine(label, taxonomy.title(label), level, len(children), label in shown)
+        if label not in shown and (levels is None or level + 1 < levels):
+            waiting += [(child, level + 1) for child in reversed(children)]
+        shown.add(label)

@@ -1,0 +1,93 @@
+"""The command line as a whole: version, help, errors in one line, completion."""
+
+import subprocess
+import sys
+
+import pytest
+
+import taxocaps
+from taxocaps.cli.main import main
+from taxocaps.errors import FileError
+
+
+def test_version(run):
+    assert run("--version") == (0, f"taxocaps {taxocaps.__version__}\n", "")
+
+
+COMMANDS = [
+    [],
+    ["taxonomy"],
+    ["taxonomy", "show"],
+    ["taxonomy", "check"],
+    ["taxonomy", "convert"],
+    ["corpus"],
+    ["corpus", "check"],
+    ["corpus", "convert"],
+    ["data"],
+    ["data", "pydocs"],
+    ["graph"],
+    ["encode"],
+    ["config"],
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_every_command_has_help(run, command):
+    code, out, _ = run(*command, "--help")
+    assert code == 0
+    assert "Usage: taxocaps" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["encode"], "Missing argument 'corpus'; see taxocaps encode --help"),
+        (["encode", "x.jsonl", "--out", "y", "--windw", "3"], "--windw"),
+        (["nonsense"], "nonsense"),
+        (["encode", "x.jsonl", "--out", "y", "--on-error", "ignore"], "ignore"),
+        (["graph", "text", "--rows", "0"], "--rows"),
+        (["encode", "missing.jsonl", "--out", "y"], "missing.jsonl: no such file"),
+        (["encode", "x.jsonl", "--out", "y", "--set", "graph.windw=3"], "did you mean graph.window?"),
+        (["encode", "x.jsonl", "--out", "y", "--set", "graph.distance=far"], "graph.distance must be one of hops"),
+        (["taxonomy", "show", "missing.tsv"], "missing.tsv: no such file"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_mistakes_end_in_one_line_and_code_2(run, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(*arguments)
+    assert code == 2
+    assert out == ""
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert message in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_debug_shows_the_traceback(tmp_path):
+    arguments = ["graph", str(tmp_path / "missing.txt"), "--debug"]
+    with pytest.raises(FileError):
+        main(arguments)
+    ended = subprocess.run([sys.executable, "-m", "taxocaps", *arguments], capture_output=True, text=True, check=False)
+    assert "Traceback" in ended.stderr
+
+
+def test_shell_completion_is_offered():
+    shown = subprocess.run(
+        [sys.executable, "-m", "taxocaps", "--show-completion", "bash"], capture_output=True, text=True, check=False
+    )
+    assert "complete" in shown.stdout.lower()
+
+
+def test_a_closed_pipe_is_no_error(tmp_path):
+    many = tmp_path / "labels.tsv"
+    many.write_text("".join(f"Root\tlabel{number}\n" for number in range(50_000)))
+    ended = subprocess.run(
+        f"{sys.executable} -m taxocaps taxonomy show {many} | head -n 2",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.stdout.splitlines()[0] == "Root"
+    assert "Traceback" not in ended.stderr

@@ -1,0 +1,53 @@
+import json
+
+import pytest
+
+
+@pytest.fixture
+def labels(tmp_path):
+    path = tmp_path / "labels.tsv"
+    path.write_text("Root\ta\tAnimals\na\tcat\nRoot\tb\nb\tcat\n")
+    return path
+
+
+def test_show(run, labels):
+    code, out, _ = run("taxonomy", "show", labels)
+    assert code == 0
+    assert out.splitlines()[:3] == ["Root", "  a  Animals", "    cat"]
+    assert "with several parents" in out
+    code, out, _ = run("taxonomy", "show", labels, "--levels", "2", "--json")
+    assert [line["label"] for line in json.loads(out)["tree"]] == ["Root", "a", "b"]
+
+
+def test_check_lists_every_problem_with_its_line(run, labels, tmp_path):
+    assert run("taxonomy", "check", labels)[0] == 0
+    bad = tmp_path / "bad.tsv"
+    bad.write_text("a\ta\nb\tc\nb\tc\nc\t \nx\ty\ny\tx\n")
+    code, out, _ = run("taxonomy", "check", bad)
+    assert code == 2
+    for line in (1, 3, 4):
+        assert f"bad.tsv, line {line}:" in out
+    assert "x > y > x" in out
+    assert "4 problems" in out
+    code, out, _ = run("taxonomy", "check", bad, "--json")
+    assert code == 2
+    assert len(json.loads(out)["problems"]) == 4
+    assert run("taxonomy", "check", bad, "--quiet") == (2, "", "")
+
+
+@pytest.mark.parametrize("name", ["t.json", "t.yaml", "t.hier", "t.ttl"])
+def test_convert_there_and_back(run, labels, tmp_path, name):
+    assert run("taxonomy", "convert", labels, tmp_path / name, "--quiet") == (0, "", "")
+    label = ["--skos-label", "label"] if name == "t.ttl" else []
+    code, out, _ = run("taxonomy", "show", tmp_path / name, *label, "--json")
+    assert code == 0
+    assert json.loads(out)["statistics"]["edges"] == 4
+
+
+def test_a_failed_conversion_leaves_nothing(run, tmp_path):
+    bad = tmp_path / "bad.tsv"
+    bad.write_text("a\tb\nb\ta\n")
+    code, _, err = run("taxonomy", "convert", bad, tmp_path / "out.json")
+    assert code == 2
+    assert "a > b > a" in err
+    assert not (tmp_path / "out.json").exists()

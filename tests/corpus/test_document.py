@@ -1,0 +1,27 @@
+import dataclasses
+
+import pytest
+
+from taxocaps.corpus.document import Document, document_name
+
+
+def test_defaults_say_that_nothing_is_known():
+    assert Document() == Document(text="", id=None, labels=None, tokens=None, split=None)
+
+
+def test_no_labels_and_no_label_field_differ():
+    assert Document("a", labels=()) != Document("a", labels=None)
+
+
+def test_documents_are_immutable_and_hashable():
+    document = Document("a", labels=("x",))
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        document.text = "b"
+    assert len({document, Document("a", labels=("x",))}) == 1
+
+
+@pytest.mark.parametrize(
+    ("id", "name"), [("x7", "document 'x7'"), (None, "document 4"), ("a\nb", "document 'a\\nb'"), ("", "document ''")]
+)
+def test_document_name(id, name):
+    assert document_name(id, 4) == name

@@ -1,0 +1,151 @@
+import subprocess
+import sys
+import time
+from collections import Counter
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from sklearn.preprocessing import MultiLabelBinarizer
+
+from taxocaps.corpus.labels import LabelConfig, collect_classes, count_unseen, label_matrix, resolve_labels
+from taxocaps.errors import ConfigError, CorpusError, TaxonomyError
+from taxocaps.taxonomy.tree import Taxonomy
+
+TREE = Taxonomy.from_edges(
+    [("all", "sport"), ("sport", "tennis"), ("sport", "football"), ("all", "art"), ("art", "film")]
+)
+LISTS = [("film", "sport"), (), ("tennis",), None]
+
+
+@st.composite
+def labelled(draw):
+    """A random graph of labels, sometimes with several roots, and documents labelled with them."""
+    size = draw(st.integers(2, 8))
+    pairs = [(a, b) for a in range(size) for b in range(a + 1, size)]
+    edges = draw(st.lists(st.sampled_from(pairs), unique=True))
+    names = [f"n{n}" for n in range(size)]
+    taxonomy = Taxonomy.from_edges([(names[a], names[b]) for a, b in edges], labels=names)
+    lists = draw(st.lists(st.none() | st.lists(st.sampled_from(names), max_size=4), max_size=6))
+    return taxonomy, lists
+
+
+def closed(taxonomy, labels):
+    graph = nx.DiGraph(taxonomy.edges)
+    graph.add_nodes_from(taxonomy.names)
+    above = set(labels).union(*(nx.ancestors(graph, label) for label in labels))
+    return above - ({taxonomy.root} - set(labels))
+
+
+@given(labelled(), st.sampled_from(["as-given", "add"]))
+def test_matrices_are_those_of_scikit_learn_over_closed_sets(case, ancestors):
+    taxonomy, lists = case
+    full = [closed(taxonomy, labels or []) if ancestors == "add" else set(labels or []) for labels in lists]
+    classes = collect_classes(lists, taxonomy, ancestors)
+    assert classes == tuple(name for name in taxonomy.names if any(name in labels for labels in full))
+    matrix = label_matrix(lists, classes, taxonomy, ancestors)
+    expected = MultiLabelBinarizer(classes=list(classes)).fit_transform(full) if lists else np.zeros((0, 0))
+    assert np.array_equal(matrix.toarray(), expected.astype(bool))
+    assert isinstance(matrix, csr_array)
+    assert matrix.dtype == bool
+    assert matrix.has_canonical_format
+    assert matrix.data.all()
+
+
+def test_classes_come_in_taxonomy_order_without_the_root():
+    assert collect_classes(LISTS, TREE) == ("sport", "tennis", "film")
+    assert collect_classes(LISTS, TREE, "add") == ("sport", "tennis", "art", "film")
+    assert collect_classes([("all", "art")], TREE, "add") == ("all", "art")
+    assert collect_classes(LISTS) == ("film", "sport", "tennis")
+
+
+def test_unknown_labels_cannot_be_classes():
+    with pytest.raises(TaxonomyError, match="tenis"):
+        collect_classes([["tenis"]], TREE)
+
+
+def test_labels_without_a_column_leave_their_ancestors():
+    matrix = label_matrix([("football",), ("tennis",)], ("sport", "tennis"), TREE, "add")
+    assert matrix.toarray().tolist() == [[True, False], [True, True]]
+    assert label_matrix([("football", "other")], ("sport",)).nnz == 0
+    assert count_unseen([("football", "other"), ("other", "other", "sport")], ("sport",)) == {"football": 1, "other": 2}
+
+
+@pytest.mark.parametrize("lists", [[], [None], [()], [("x",)]])
+def test_matrices_of_nothing_have_their_shape(lists):
+    assert label_matrix(lists, ("a", "b")).shape == (len(lists), 2)
+    assert label_matrix(lists, ()).shape == (len(lists), 0)
+
+
+def test_ancestors_need_a_taxonomy():
+    for action in (lambda: collect_classes(LISTS, None, "add"), lambda: label_matrix(LISTS, ("film",), None, "add")):
+        with pytest.raises(ConfigError, match=r"labels\.ancestors = add needs a taxonomy"):
+            action()
+
+
+def test_known_labels_pass():
+    resolved = resolve_labels(LISTS, TREE)
+    assert resolved.labels == (("film", "sport"), (), ("tennis",), ())
+    assert resolved.taxonomy is TREE
+    assert resolved.unknown == {}
+
+
+def test_an_unknown_label_names_document_neighbour_and_choices():
+    with pytest.raises(CorpusError) as caught:
+        resolve_labels([("sport",), ("film", "tenis", "zz")], TREE, ids=["a", "b"])
+    assert str(caught.value) == (
+        "document 'b': the label 'tenis' is not in the taxonomy (nearest: 'tennis'), nor is 1 other label; "
+        "correct them, or choose --unknown-labels add or --unknown-labels drop"
+    )
+    with pytest.raises(CorpusError, match=r"^document 2: the label 'qqq' is not in the taxonomy; "):
+        resolve_labels([(), ("qqq",)], TREE)
+
+
+def test_unknown_labels_may_be_dropped():
+    resolved = resolve_labels([("x", "film", "y"), ("y",)], TREE, "drop")
+    assert resolved.labels == (("film",), ())
+    assert resolved.taxonomy is TREE
+    assert resolved.unknown == {"x": 1, "y": 2}
+
+
+def test_unknown_labels_may_be_added_under_the_root():
+    resolved = resolve_labels([("y", "film"), ("x",)], TREE, "add")
+    assert resolved.labels == (("y", "film"), ("x",))
+    assert resolved.taxonomy.parents("x") == ("all",)
+    assert resolved.taxonomy.names == (*TREE.names, "x", "y")
+    assert resolved.unknown == {"x": 1, "y": 1}
+
+
+@given(st.lists(st.lists(st.sampled_from(["sport", "film", "x", "y", "z"]), max_size=4), max_size=5))
+def test_counts_are_documents(lists):
+    expected = Counter(label for labels in lists for label in set(labels) if label in "xyz")
+    assert resolve_labels(lists, TREE, "drop").unknown == dict(expected)
+    assert count_unseen(lists, TREE.names) == dict(expected)
+
+
+@pytest.mark.parametrize("options", [{"ancestors": "yes"}, {"unknown": "ignore"}])
+def test_bad_settings_are_refused_by_name(options):
+    with pytest.raises(ConfigError, match=rf"^labels\.{next(iter(options))} must be one of"):
+        LabelConfig(**options)
+
+
+def test_many_documents_are_quick():
+    generator = np.random.default_rng(0)
+    lists = [tuple(labels) for labels in generator.choice(TREE.names[1:], size=(200_000, 3))]
+    start = time.process_time()
+    matrix = label_matrix(lists, TREE.names, TREE, "add")
+    assert time.process_time() - start < 3  # takes 0.2 s
+    assert matrix.shape == (200_000, 6)
+
+
+def test_importing_the_corpus_is_light():
+    program = (
+        "import sys, taxocaps.corpus, taxocaps.datasets.pydocs\n"
+        "heavy = {'torch', 'numba', 'gensim', 'sklearn', 'networkx', 'rich', 'scipy', 'numpy', 'pyarrow'}\n"
+        "print(heavy & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"

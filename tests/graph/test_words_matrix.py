@@ -1,0 +1,129 @@
+"""The compiled path equals the readable one, for generated documents and every option."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from taxocaps.errors import GraphError
+from taxocaps.graph.config import GraphConfig
+from taxocaps.graph.document_graph import GraphOfWords
+from taxocaps.graph.words_matrix import encode_documents
+
+configs = st.builds(
+    GraphConfig,
+    window=st.integers(2, 5),
+    sentence_bound=st.booleans(),
+    distance=st.sampled_from(["hops", "count", "inverse-count"]),
+    expansion=st.sampled_from(["bfs", "dfs", "bfs+dfs"]),
+    radius=st.integers(0, 6),
+    N=st.integers(1, 40),
+    K=st.integers(1, 12),
+    T=st.integers(1, 24),
+    row_order=st.sampled_from(["ordered", "unordered"]),
+)
+
+
+@st.composite
+def documents(draw, most_words=60):
+    """A few documents over a small alphabet, so that words repeat and ranks tie, with sentence ends."""
+    alphabet = draw(st.integers(1, 30))
+    texts = draw(st.lists(st.lists(st.integers(0, alphabet - 1), max_size=most_words), max_size=4))
+    ends = [sorted({*draw(st.sets(st.integers(1, len(text)))), len(text)}) if text else [] for text in texts]
+    return texts, ends
+
+
+def encode(texts, ends, config, threads=1):
+    offsets = np.cumsum([0, *map(len, texts)], dtype=np.int64)
+    tokens = np.array([word for text in texts for word in text], np.int32)
+    sentence_ends = np.array([offsets[d] + end for d, of_document in enumerate(ends) for end in of_document], np.int64)
+    words = int(tokens.max(initial=-1)) + 1
+    # Ids that say which word it was; every third word is "unknown" (1) and must stay a node of its own.
+    ids = np.array([1 if word % 3 == 2 else word + 2 for word in range(words)], np.int32)
+    return encode_documents(tokens, offsets, ids, config, sentence_ends=sentence_ends, threads=threads), ids
+
+
+@settings(max_examples=400, deadline=None)
+@given(documents(), configs, st.integers(1, 3))
+def test_compiled_rows_equal_readable_rows(generated, config, threads):
+    texts, ends = generated
+    matrices, ids = encode(texts, ends, config, threads)
+    assert len(matrices) == len(texts)
+    for number, (text, of_document) in enumerate(zip(texts, ends, strict=True)):
+        rows = GraphOfWords([str(word) for word in text], of_document, config).rows()
+        begin, end = matrices.offsets[number : number + 2]
+        assert end - begin == len(rows)
+        for row, place in zip(rows, range(begin, end), strict=True):
+            filled = len(row.words)
+            assert matrices.words[place, :filled].tolist() == [ids[int(word)] for word in row.words]
+            assert matrices.blocks[place, :filled].tolist() == list(row.block_numbers)
+            assert not matrices.words[place, filled:].any()
+            assert not matrices.blocks[place, filled:].any()
+            assert matrices.block_counts[place] == len(row.blocks)
+
+
+def natural_text(words, generator):
+    """Words drawn by Zipf's law from a vocabulary that grows as natural text does."""
+    vocabulary = int(25 * words**0.53)
+    weights = 1 / np.arange(1, vocabulary + 1)
+    return generator.choice(vocabulary, size=words, p=weights / weights.sum()).tolist()
+
+
+def test_longer_documents_equal_too():
+    generator = np.random.default_rng(0)
+    text = natural_text(600, generator)
+    for expansion in ("bfs", "dfs", "bfs+dfs"):
+        config = GraphConfig(expansion=expansion)
+        matrices, ids = encode([text], [[len(text)]], config)
+        rows = GraphOfWords([str(word) for word in text], [], config).rows()
+        for place, row in enumerate(rows):
+            expected = [ids[int(word)] for word in row.words]
+            assert matrices.words[place, : len(expected)].tolist() == expected
+
+
+def test_threads_give_the_same_bytes():
+    generator = np.random.default_rng(1)
+    texts = [natural_text(int(length), generator) for length in generator.integers(0, 300, 50)]
+    one, _ = encode(texts, [[]] * 50, GraphConfig(), threads=1)
+    three, _ = encode(texts, [[]] * 50, GraphConfig(), threads=3)
+    for name in ("words", "blocks", "block_counts", "offsets"):
+        assert np.array_equal(getattr(one, name), getattr(three, name))
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"), [([], 0), ([7], 1), ([7, 8], 2), ([7] * 500, 1)], ids=["none", "one", "two", "repeated"]
+)
+def test_tiny_documents(text, rows):
+    matrices, ids = encode([text], [[]], GraphConfig())
+    assert matrices.words.shape == (rows, 20)
+    if text == [7] * 500:
+        # Neighbouring occurrences share words of the text, so all of them merge into one block, cut at T.
+        assert matrices.words[0].tolist() == [ids[7]] * 20
+        assert matrices.blocks[0].tolist() == [1] * 20
+
+
+def test_fifty_thousand_words():
+    text = natural_text(50_000, np.random.default_rng(2))
+    matrices, _ = encode([text], [[]], GraphConfig())
+    assert matrices.words.shape == (100, 20)
+    assert (matrices.block_counts > 0).all()
+
+
+def test_too_many_words_for_dijkstra_names_the_option_and_the_document():
+    with pytest.raises(
+        GraphError, match=r"5,001 distinct words .* graph\.distance=count .*graph\.distance=hops"
+    ) as caught:
+        encode([[1, 2], list(range(5_001))], [[], []], GraphConfig(distance="count"))
+    assert caught.value.document == 1
+
+
+def test_padded_batches():
+    texts = [[1, 2, 3], [], [4, 4, 5, 6, 7]]
+    matrices, _ = encode(texts, [[]] * 3, GraphConfig(T=6))
+    batch = matrices.padded([2, 1, 0])
+    assert batch.words.shape == (3, 4, 6)
+    assert not batch.words[1].any()
+    assert not batch.words[2, 3:].any()
+    begin, end = matrices.offsets[:2]
+    assert np.array_equal(batch.words[2, :3], matrices.words[begin:end])
+    assert matrices.padded([0], N=2).words.shape == (1, 2, 6)

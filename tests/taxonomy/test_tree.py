@@ -1,0 +1,278 @@
+"""The taxonomy agrees with networkx, and refuses what is none."""
+
+import dataclasses
+import pickle
+import subprocess
+import sys
+from itertools import pairwise
+
+import networkx as nx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from taxocaps.errors import TaxonomyError
+from taxocaps.taxonomy.tree import VIRTUAL_ROOT, Taxonomy
+
+TOPICS = Taxonomy.from_edges(
+    [("Root", "CCAT"), ("Root", "ECAT"), ("CCAT", "C15"), ("C15", "C151"), ("ECAT", "E21"), ("E21", "C151")],
+    titles={"C15": "performance", "C151": "accounts\nand  earnings", "ECAT": "ECAT", "E21": " ", "unknown": "x"},
+)
+FOREST = Taxonomy.from_edges([("a", "c"), ("b", "c"), ("b", "d")], labels=["z", "a"])
+
+
+@st.composite
+def edge_lists(draw):
+    """Edges of a random acyclic graph with at least one label, and its labels."""
+    names = draw(st.permutations([f"n{number}" for number in range(draw(st.integers(1, 12)))]))
+    pairs = [(parent, child) for place, parent in enumerate(names) for child in names[place + 1 :]]
+    return (draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []), names
+
+
+def as_networkx(taxonomy):
+    graph = nx.DiGraph(taxonomy.edges)
+    graph.add_nodes_from(taxonomy.names)
+    return graph
+
+
+@settings(deadline=None)
+@given(edge_lists())
+def test_edges_and_relations_agree_with_networkx(case):
+    edges, names = case
+    taxonomy, graph = Taxonomy.from_edges(edges, labels=names), nx.DiGraph(edges)
+    graph.add_nodes_from(names)
+    assert set(taxonomy.edges) == set(edges)
+    assert len(taxonomy.edges) == len(edges)
+    assert sorted(taxonomy) == sorted(names)
+    for name in names:
+        assert set(taxonomy.ancestors(name)) == nx.ancestors(graph, name)
+        assert set(taxonomy.descendants(name)) == nx.descendants(graph, name)
+        assert set(taxonomy.parents(name)) == set(graph.predecessors(name))
+        assert list(taxonomy.children(name)) == [child for parent, child in edges if parent == name]
+    assert set(taxonomy.leaves) == {name for name in names if graph.out_degree(name) == 0}
+    assert set(taxonomy.roots) == {name for name in names if graph.in_degree(name) == 0}
+
+
+@settings(deadline=None)
+@given(edge_lists())
+def test_everything_is_listed_in_topological_order(case):
+    edges, names = case
+    taxonomy = Taxonomy.from_edges(edges, labels=names)
+    place = {name: taxonomy.position(name) for name in taxonomy}
+    assert [taxonomy.names[position] for position in place.values()] == list(taxonomy)
+    assert all(place[parent] < place[child] for parent, child in edges)
+    listings = [taxonomy.roots, taxonomy.leaves, *taxonomy.levels, taxonomy.close(names)]
+    listings += [
+        relation(name) for name in names for relation in (taxonomy.ancestors, taxonomy.descendants, taxonomy.parents)
+    ]
+    for listing in listings:
+        assert list(listing) == sorted(listing, key=place.__getitem__)
+
+
+@settings(deadline=None)
+@given(edge_lists())
+def test_depths_levels_and_paths_are_shortest(case):
+    edges, names = case
+    taxonomy = Taxonomy.from_edges(edges, labels=names)
+    graph = as_networkx(taxonomy)
+    if taxonomy.root == VIRTUAL_ROOT:
+        graph.add_edges_from((VIRTUAL_ROOT, root) for root in taxonomy.roots)
+    distances = nx.single_source_shortest_path_length(graph, taxonomy.root)
+    for name in names:
+        path = taxonomy.path(name)
+        assert taxonomy.depth(name) == distances[name] == len(path)
+        assert name in taxonomy.levels[taxonomy.depth(name)]
+        assert nx.is_path(graph, [taxonomy.root, *path])
+        assert [taxonomy.root, *path][-1] == name
+    assert sum(map(len, taxonomy.levels)) == len(taxonomy)
+
+
+@settings(deadline=None)
+@given(edge_lists(), st.data())
+def test_closing_adds_all_ancestors_but_not_the_root(case, data):
+    edges, names = case
+    taxonomy = Taxonomy.from_edges(edges, labels=names)
+    given_labels = data.draw(st.lists(st.sampled_from(names)))
+    expected = set(given_labels).union(*(nx.ancestors(as_networkx(taxonomy), name) for name in given_labels))
+    if taxonomy.root not in given_labels:
+        expected -= {taxonomy.root}
+    closed = taxonomy.close(given_labels)
+    assert set(closed) == expected
+    assert len(closed) == len(expected)
+    assert taxonomy.close(closed) == closed
+
+
+@settings(deadline=None)
+@given(edge_lists())
+def test_a_taxonomy_is_the_same_if_made_again_from_its_own_edges(case):
+    edges, names = case
+    taxonomy = Taxonomy.from_edges(edges, labels=names, titles={names[0]: "first"})
+    again = Taxonomy.from_edges(taxonomy.edges, labels=taxonomy.roots, titles=taxonomy.titles)
+    assert again == taxonomy
+    assert again.fingerprint == taxonomy.fingerprint
+    assert hash(again) == hash(taxonomy)
+
+
+@settings(deadline=None)
+@given(edge_lists())
+def test_new_labels_come_last_and_below_the_root(case):
+    edges, names = case
+    taxonomy = Taxonomy.from_edges(edges, labels=names)
+    wider = taxonomy.with_labels(["new", names[0], "newer", "new"])
+    assert wider.names == (*taxonomy.names, "new", "newer")
+    assert wider.root == taxonomy.root
+    assert wider.depth("new") == wider.depth("newer") == 1
+    assert set(wider.edges) - set(taxonomy.edges) == (
+        set() if taxonomy.root == VIRTUAL_ROOT else {(taxonomy.root, "new"), (taxonomy.root, "newer")}
+    )
+
+
+def test_a_tree_is_listed_depth_first_with_siblings_in_file_order():
+    edges = [("r", "b"), ("a", "a2"), ("r", "a"), ("a", "a1"), ("b", "b1"), ("a2", "x")]
+    assert Taxonomy.from_edges(edges).names == ("r", "b", "b1", "a", "a2", "x", "a1")
+
+
+def test_one_root_is_real_and_several_have_a_virtual_one():
+    assert TOPICS.root == "Root"
+    assert [TOPICS.depth(name) for name in ("Root", "CCAT", "C15", "C151")] == [0, 1, 2, 3]
+    assert TOPICS.levels == (("Root",), ("CCAT", "ECAT"), ("C15", "E21"), ("C151",))
+    assert (FOREST.root, FOREST.roots) == (VIRTUAL_ROOT, ("z", "a", "b"))
+    assert FOREST.levels == ((), ("z", "a", "b"), ("c", "d"))
+    assert VIRTUAL_ROOT not in FOREST
+    assert FOREST.children(FOREST.root) == FOREST.roots
+    assert FOREST.ancestors("c") == ("a", "b")
+
+
+def test_the_root_is_in_no_path_and_closes_nothing():
+    assert TOPICS.path("C151") == ("CCAT", "C15", "C151")
+    assert TOPICS.path("Root") == ()
+    assert FOREST.path("c") == ("a", "c")
+    assert TOPICS.close(["C151"]) == ("CCAT", "C15", "ECAT", "E21", "C151")
+    assert TOPICS.close(["Root", "CCAT"]) == ("Root", "CCAT")
+    assert TOPICS.close([]) == ()
+
+
+def test_titles_are_clean_and_fall_back_to_names():
+    assert TOPICS.titles == {"C15": "performance", "C151": "accounts and earnings"}
+    assert TOPICS.title("C15") == "performance"
+    assert TOPICS.title("E21") == "E21"
+    assert Taxonomy.from_edges([], labels=["a"], titles={"a": "x\ud800"}).title("a") == "x?"
+
+
+def test_it_is_a_collection_of_names():
+    assert len(TOPICS) == 6
+    assert "C15" in TOPICS
+    assert "c15" not in TOPICS
+    assert None not in TOPICS
+    assert list(TOPICS) == list(TOPICS.names)
+    assert repr(TOPICS) == "Taxonomy(5 labels, 3 levels)"
+    assert repr(FOREST) == "Taxonomy(5 labels, 2 levels)"
+    assert repr(Taxonomy.from_edges([("a", "b")])) == "Taxonomy(1 label, 1 level)"
+
+
+def test_equality_sees_order_edges_and_titles():
+    same = Taxonomy.from_edges([("r", "a"), ("r", "b")])
+    assert same == Taxonomy.from_edges([("r", "a"), ("r", "b")], labels=["a"])
+    for other in (
+        Taxonomy.from_edges([("r", "b"), ("r", "a")]),
+        Taxonomy.from_edges([("r", "a"), ("r", "b"), ("a", "b")]),
+        Taxonomy.from_edges([("r", "a"), ("r", "b")], titles={"a": "A"}),
+        "r",
+    ):
+        assert same != other
+
+
+def test_it_cannot_be_changed_and_can_be_pickled():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        TOPICS.names = ()
+    assert pickle.loads(pickle.dumps(TOPICS)) == TOPICS
+
+
+def test_the_fingerprint_is_the_same_in_every_process():
+    code = (
+        "from taxocaps.taxonomy import Taxonomy;"
+        "print(Taxonomy.from_edges([('b', 'é'), ('a', 'é')], titles={'a': 'A'}).fingerprint)"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert found == {Taxonomy.from_edges([("b", "é"), ("a", "é")], titles={"a": "A"}).fingerprint + "\n"}
+
+
+def test_importing_the_package_imports_no_heavy_library():
+    code = (
+        "import sys, taxocaps.taxonomy;"
+        "heavy = {'torch', 'numba', 'gensim', 'sklearn', 'networkx', 'rich', 'scipy', 'numpy', 'yaml', 'rdflib'};"
+        "print(*heavy & set(sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "\n"
+
+
+@pytest.mark.parametrize(
+    "ask", ["parents", "children", "ancestors", "descendants", "depth", "path", "position", "title"]
+)
+def test_an_unknown_label_is_named_with_the_nearest(ask):
+    with pytest.raises(TaxonomyError, match=r"^unknown label 'C152'; did you mean 'C15\d?'\?$"):
+        getattr(TOPICS, ask)("C152")
+    with pytest.raises(TaxonomyError, match=r"^unknown label 'quite other'; it is not among the 6 of the taxonomy$"):
+        TOPICS.close(["quite other"])
+    assert TOPICS.nearest("quite other") is None
+
+
+def test_closing_names_the_first_unknown_label():
+    with pytest.raises(TaxonomyError, match="'no 1'"):
+        TOPICS.close(["CCAT", "no 1", "no 2"])
+
+
+def test_the_virtual_root_is_no_label():
+    for ask in (FOREST.position, FOREST.depth, FOREST.parents):
+        with pytest.raises(TaxonomyError, match=r"unknown label '\(root\)'"):
+            ask(VIRTUAL_ROOT)
+    with pytest.raises(TaxonomyError, match="unknown label"):
+        TOPICS.children(VIRTUAL_ROOT)
+
+
+@pytest.mark.parametrize(
+    ("edges", "message"),
+    [
+        ([], "a taxonomy needs at least one label; got none"),
+        ([("a", "a")], "the label a is its own parent; remove this edge"),
+        ([("a", "b"), ("b", "a")], "the labels form a cycle: a > b > a; remove one of these edges"),
+        (
+            [("a", "b"), ("a", "b"), ("c", "c"), ("a", "")],
+            "the edge a > b is given twice; remove one of the two (and 2 more problems)",
+        ),
+    ],
+)
+def test_what_is_no_taxonomy_is_refused(edges, message):
+    with pytest.raises(TaxonomyError) as caught:
+        Taxonomy.from_edges(edges)
+    assert str(caught.value) == message
+
+
+def test_new_labels_are_checked_and_old_ones_change_nothing():
+    assert TOPICS.with_labels(["CCAT"]) is TOPICS
+    assert TOPICS.with_labels(["new"]).titles == TOPICS.titles
+    with pytest.raises(TaxonomyError, match="blank"):
+        TOPICS.with_labels([" "])
+
+
+def test_a_chain_of_20000_labels_works():
+    names = [f"n{number}" for number in range(20_000)]
+    chain = Taxonomy.from_edges(pairwise(names))
+    assert chain.names == tuple(names)
+    assert chain.depth(names[-1]) == 19_999
+    assert chain.ancestors(names[-1]) == tuple(names[:-1])
+    assert len(chain.descendants(names[0])) == 19_999
+    assert chain.close(names[-1:]) == chain.path(names[-1]) == tuple(names[1:])
+
+
+def test_long_lists_of_ancestors_are_not_kept():
+    names = [f"n{number}" for number in range(1_200)]
+    chain = Taxonomy.from_edges(pairwise(names))
+    for name in names[900:]:
+        chain.ancestors(name)
+    assert max(len(found) for found in chain._known_ancestors.values()) == 1_000

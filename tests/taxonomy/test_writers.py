@@ -1,0 +1,186 @@
+"""What is written is read back as an equal taxonomy."""
+
+import json
+import tempfile
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import rdflib
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from taxocaps.errors import FileError, TaxonomyError
+from taxocaps.taxonomy import Taxonomy, read_taxonomy, write_taxonomy
+from taxocaps.taxonomy.problems import name_problem
+
+TOPICS = Taxonomy.from_edges(
+    [("Root", "A"), ("Root", "B"), ("A", "C"), ("B", "C"), ("C", "D")], titles={"Root": "All", "C": "See"}
+)
+TRICKY = [
+    "null",
+    "no",
+    "2020",
+    "~",
+    "<<",
+    "name",
+    "#tag",
+    "a: b",
+    "- a",
+    "None",
+    "http://x.org/a b",
+    "http://x.org/ab",
+    "urn:x:y",
+]
+PLAIN_NAMES = st.from_regex(r"[A-Za-zé0-9.]{1,6}( [A-Z])?", fullmatch=True).filter(lambda name: name != "None")
+ANY_NAMES = (st.text(st.characters(exclude_categories=["Cs"]), min_size=1) | st.sampled_from(TRICKY)).filter(
+    lambda name: name_problem(name) is None
+)
+
+
+@st.composite
+def taxonomies(draw, names):
+    """A random acyclic graph with some titles."""
+    labels = draw(st.lists(names, min_size=1, max_size=8, unique=True))
+    pairs = [(parent, child) for place, parent in enumerate(labels) for child in labels[place + 1 :]]
+    edges = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
+    titles = draw(st.dictionaries(st.sampled_from(labels), st.text(max_size=12)))
+    return Taxonomy.from_edges(edges, labels=draw(st.permutations(labels)), titles=titles)
+
+
+def read_back(taxonomy, name):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        write_taxonomy(taxonomy, path)
+        return read_taxonomy(path)
+
+
+@pytest.mark.parametrize("name", ["x.tsv", "x.hier", "x.tsv.gz"])
+@settings(deadline=None, max_examples=60)
+@given(taxonomy=taxonomies(PLAIN_NAMES))
+def test_line_formats_give_back_what_was_written(name, taxonomy):
+    assert read_back(taxonomy, name) == taxonomy
+
+
+@pytest.mark.parametrize("name", ["x.json", "x.yaml", "x.ttl", "x.json.zst", "x.yaml.xz"])
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(taxonomy=taxonomies(ANY_NAMES))
+def test_other_formats_give_back_any_name(name, taxonomy):
+    assert read_back(taxonomy, name) == taxonomy
+
+
+@pytest.mark.parametrize("name", ["x.tsv", "x.hier"])
+@settings(deadline=None, max_examples=100)
+@given(taxonomy=taxonomies(ANY_NAMES))
+def test_line_formats_give_back_what_was_written_or_refuse_it(name, taxonomy):
+    try:
+        found = read_back(taxonomy, name)
+    except TaxonomyError as error:
+        assert "cannot stand in a line of this format" in str(error)
+    else:
+        assert found == taxonomy
+
+
+@settings(deadline=None, max_examples=30)
+@given(taxonomies(PLAIN_NAMES))
+def test_skos_gives_back_names_by_notation_too(taxonomy):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x.ttl"
+        write_taxonomy(taxonomy, path)
+        assert read_taxonomy(path, skos_label="notation") == taxonomy
+
+
+def test_the_files_are_plain_to_read(tmp_path):
+    for name in ("x.tsv", "x.hier", "x.json", "x.yaml"):
+        write_taxonomy(TOPICS, tmp_path / name)
+    assert (tmp_path / "x.tsv").read_text() == "\tRoot\tAll\nRoot\tA\nRoot\tB\nA\tC\tSee\nB\tC\tSee\nC\tD\n"
+    assert (tmp_path / "x.hier").read_text().splitlines()[:2] == [
+        "parent: None child: Root child-description: All",
+        "parent: Root child: A child-description: A",
+    ]
+    nested = {
+        "name": "Root",
+        "title": "All",
+        "children": [
+            {"name": "A", "children": [{"name": "C", "title": "See", "children": ["D"]}]},
+            {"name": "B", "children": ["C"]},
+        ],
+    }
+    assert json.loads((tmp_path / "x.json").read_text()) == nested
+    assert yaml.safe_load((tmp_path / "x.yaml").read_text()) == nested
+
+
+def test_letters_of_any_language_stay_readable(tmp_path):
+    taxonomy = Taxonomy.from_edges([("права", "Menschenwürde"), ("права", "人权")])
+    for name in ("x.tsv", "x.json", "x.yaml"):
+        write_taxonomy(taxonomy, tmp_path / name)
+        assert all(label in (tmp_path / name).read_text(encoding="utf-8") for label in taxonomy)
+
+
+def test_the_turtle_is_skos_for_other_readers(tmp_path):
+    write_taxonomy(TOPICS, tmp_path / "x.ttl")
+    graph = rdflib.Graph().parse(tmp_path / "x.ttl")
+    skos = rdflib.SKOS
+    name = {
+        concept: str(graph.value(concept, skos.notation)) for concept in graph.subjects(rdflib.RDF.type, skos.Concept)
+    }
+    assert sorted(name.values()) == sorted(TOPICS)
+    assert {(name[a], name[b]) for a, b in graph.subject_objects(skos.narrower)} == set(TOPICS.edges)
+    assert {(name[b], name[a]) for a, b in graph.subject_objects(skos.broader)} == set(TOPICS.edges)
+    assert [name[top] for top in graph.objects(None, skos.hasTopConcept)] == ["Root"]
+    assert {name[concept]: str(title) for concept, title in graph.subject_objects(skos.prefLabel)} == {
+        label: TOPICS.title(label) for label in TOPICS
+    }
+
+
+@pytest.mark.parametrize("bad", ["a\tb", "a\nb", "a\rb", " a", "a\u00a0", "#a", "\ufeffa"])
+def test_names_that_tsv_cannot_hold_are_refused_and_nothing_is_written(tmp_path, bad):
+    path = tmp_path / "x.tsv"
+    path.write_text("before")
+    with pytest.raises(TaxonomyError) as caught:
+        write_taxonomy(Taxonomy.from_edges([("r", "ok"), (bad, "ok")]), path)
+    assert str(caught.value).startswith(f"{path}: the label {bad!r} or 'ok' cannot stand in a line of this format")
+    assert str(caught.value).isprintable()
+    assert path.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_name_that_makes_too_many_fields_is_refused(tmp_path):
+    with pytest.raises(TaxonomyError, match=r"the label 'a\\tb' cannot stand in a line"):
+        write_taxonomy(Taxonomy.from_edges([], labels=["a\tb"], titles={"a\tb": "x"}), tmp_path / "x.tsv")
+
+
+@pytest.mark.parametrize("bad", ["None", "a child: b", "a\nb"])
+def test_names_that_hier_cannot_hold_are_refused(tmp_path, bad):
+    with pytest.raises(TaxonomyError, match="cannot stand in a line"):
+        write_taxonomy(Taxonomy.from_edges([(bad, "x")]), tmp_path / "x.hier")
+
+
+def test_a_long_chain_is_written_by_line_formats_and_skos_and_refused_by_nested_ones(tmp_path):
+    names = [f"n{number}" for number in range(2_000)]
+    chain = Taxonomy.from_edges(pairwise(names))
+    for name in ("x.tsv", "x.hier", "x.ttl"):
+        assert read_back(chain, name) == chain
+    for name in ("x.json", "x.yaml"):
+        with pytest.raises(TaxonomyError, match="more than 64 levels deep, too deep for nested formats; write tsv"):
+            write_taxonomy(chain, tmp_path / name)
+        assert not (tmp_path / name).exists()
+
+
+def test_a_chain_of_64_labels_can_be_nested():
+    names = [f"n{number}" for number in range(64)]
+    chain = Taxonomy.from_edges(pairwise(names))
+    for name in ("x.json", "x.yaml"):
+        assert read_back(chain, name) == chain
+
+
+def test_formats_that_cannot_be_written_are_told(tmp_path):
+    with pytest.raises(FileError, match=r"written as Turtle only; give the file the suffix \.ttl"):
+        write_taxonomy(TOPICS, tmp_path / "x.rdf")
+    with pytest.raises(FileError, match="tells no taxonomy format"):
+        write_taxonomy(TOPICS, tmp_path / "x.csv")
+    with pytest.raises(FileError):
+        write_taxonomy(TOPICS, tmp_path)
+    write_taxonomy(TOPICS, tmp_path / "x", format="skos")
+    assert read_taxonomy(tmp_path / "x", format="skos") == TOPICS

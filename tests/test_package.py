@@ -1,0 +1,43 @@
+"""What `import taxocaps` costs, and what it gives."""
+
+import subprocess
+import sys
+
+import pytest
+
+import taxocaps
+
+HEAVY = ("torch", "numba", "gensim", "sklearn", "networkx", "rich", "scipy", "simplemma")
+
+
+def run(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+def test_importing_is_light():
+    loaded = run(f"import sys, taxocaps; print([name for name in {HEAVY} if name in sys.modules])")
+    assert loaded.strip() == "[]"
+
+
+def test_importing_is_quick():
+    # CPU seconds beyond those of the interpreter itself; the best of three, for machines are busy.
+    code = "import time; begin = time.process_time(); import taxocaps; print(time.process_time() - begin)"
+    assert min(float(run(code)) for _ in range(3)) < 0.3
+
+
+def test_help_is_quick():
+    code = (
+        "import resource, subprocess, sys; "
+        "subprocess.run([sys.executable, '-m', 'taxocaps', '--help'], stdout=subprocess.DEVNULL, check=True); "
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime)"
+    )
+    assert min(float(run(code)) for _ in range(3)) < 0.8
+
+
+def test_public_names():
+    assert "__version__" in taxocaps.__all__
+    for name in taxocaps.__all__:
+        assert getattr(taxocaps, name) is not None
+    assert set(taxocaps.__all__) <= set(dir(taxocaps))
+    with pytest.raises(AttributeError, match="nonsense"):
+        _ = taxocaps.nonsense

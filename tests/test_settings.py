@@ -1,0 +1,111 @@
+"""Configuration is checked when made, and every message names the key as users write it."""
+
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar, Literal
+
+import pytest
+
+from taxocaps.errors import ConfigError
+from taxocaps.settings import (
+    AtLeast,
+    Between,
+    Settings,
+    as_mapping,
+    fingerprint,
+    parse_override,
+    read_mapping,
+    resolve,
+)
+
+
+@dataclass(frozen=True)
+class Stage(Settings):
+    section: ClassVar[str] = "stage"
+
+    window: Annotated[int, AtLeast(2)] = 3
+    rate: Annotated[float, Between(0, 1)] = 0.5
+    mode: Literal["a", "b"] = "a"
+    limit: Annotated[int, AtLeast(1)] | None = None
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Whole(Settings):
+    stage: Stage = field(default_factory=Stage)
+    title: str = ""
+
+
+def test_layers_win_in_order():
+    made = resolve(Whole, {"stage": {"window": 4, "names": ["x"]}, "title": "t"}, {"stage": {"window": 5}})
+    assert made == Whole(Stage(window=5, names=("x",)), "t")
+    assert resolve(Whole) == Whole()
+
+
+@pytest.mark.parametrize(
+    ("layer", "message"),
+    [
+        ({"stage": {"windw": 4}}, "unknown configuration key stage.windw; did you mean stage.window?"),
+        ({"window": 4}, "unknown configuration key window; did you mean stage.window?"),
+        ({"zzz": 4}, "unknown configuration key zzz; allowed: stage, title"),
+        ({"stage": 4}, "stage is a section of keys; got 4"),
+        ({"stage": {"window": 1}}, "stage.window must be at least 2; got 1"),
+        ({"stage": {"window": True}}, "stage.window must be a whole number; got True"),
+        ({"stage": {"rate": 1.5}}, "stage.rate must be from 0 to 1; got 1.5"),
+        ({"stage": {"mode": "c"}}, "stage.mode must be one of a, b; got 'c'"),
+        ({"stage": {"limit": 0}}, "stage.limit must be at least 1 or null; got 0"),
+        ({"stage": {"names": "x"}}, "stage.names must be a list of text; got 'x'"),
+        ({"title": None}, "title must be text; got None"),
+    ],
+)
+def test_bad_keys_and_values(layer, message):
+    with pytest.raises(ConfigError) as caught:
+        resolve(Whole, layer)
+    assert str(caught.value) == message
+
+
+def test_optional_values():
+    assert Stage(limit=None).limit is None
+    assert Stage(limit=7).limit == 7
+    assert Stage(rate=1).rate == 1
+
+
+def test_overrides():
+    assert parse_override("stage.names=[a, b]") == {"stage": {"names": ["a", "b"]}}
+    assert parse_override("stage.mode=") == {"stage": {"mode": None}}
+    for broken in ("stage.window", "=3", "stage..window=3", "stage.names=[a"):
+        with pytest.raises(ConfigError, match="--set"):
+            parse_override(broken)
+
+
+def test_files(tmp_path):
+    yaml, toml = tmp_path / "c.yaml", tmp_path / "c.toml"
+    yaml.write_text("stage:\n  window: 4\n")
+    toml.write_text("[stage]\nwindow = 4\n")
+    assert read_mapping(yaml) == read_mapping(toml) == {"stage": {"window": 4}}
+    yaml.write_text("")
+    assert read_mapping(yaml) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("c.yaml", b"a: [", "not a valid configuration file"),
+        ("c.toml", b"a = ", "not a valid configuration file"),
+        ("c.yaml", b"- a", "holds keys and values; got list"),
+        ("c.yaml", b"\xff", "it is not UTF-8"),
+    ],
+)
+def test_bad_files(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ConfigError, match=message) as caught:
+        read_mapping(tmp_path / name)
+    assert "\n" not in str(caught.value)
+    with pytest.raises(ConfigError, match="No such file"):
+        read_mapping(tmp_path / "missing.yaml")
+
+
+def test_round_trip_and_fingerprint():
+    made = Whole(Stage(names=("x", "y")))
+    assert resolve(Whole, as_mapping(made)) == made
+    assert fingerprint(made) == fingerprint(resolve(Whole, as_mapping(made)))
+    assert fingerprint(made) != fingerprint(Whole())

@@ -1,0 +1,171 @@
+import pickle
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import taxocaps.text.pipeline as module
+from taxocaps.errors import ConfigError, FileError, TextError
+from taxocaps.settings import resolve
+from taxocaps.text.pipeline import TextConfig, TextPipeline, TokenizedText
+
+MUSK = "Musk told the electric car company that he had gone."
+TEXTS = st.lists(
+    st.sampled_from(["Musk", "the", "cars.", "Car's", "don't", "U.S.", "Mr.", "\n\n", "!", "。", "½", "é"])
+).map(" ".join) | st.text(max_size=50)
+
+
+@pytest.fixture(scope="module")
+def pipeline():
+    return TextPipeline()
+
+
+def test_the_example_of_the_paper(pipeline):
+    words = pipeline("Musk told the electric car company that he").words
+    assert words == ("musk", "tell", "electric", "car", "company")
+    assert words.index("company") + 1 == 5
+
+
+def test_sentence_ends_count_kept_words(pipeline):
+    text = "The dog barks. It is. Then the cats ran!\n\nMr. Smith left"
+    assert pipeline(text) == TokenizedText(("dog", "bark", "cat", "run", "mr", "smith", "left"), (2, 4, 7))
+
+
+@pytest.mark.parametrize("text", ["", " \n\n ", "the of and.", "!!! ...", "👍"])
+def test_text_without_words(pipeline, text):
+    assert pipeline(text) == TokenizedText((), ())
+
+
+def test_ready_tokens_pass_unchanged(pipeline):
+    assert pipeline.from_tokens(["The", "U.S.", "", "two words", "cats"]) == TokenizedText(
+        ("The", "U.S.", "two words", "cats"), (4,)
+    )
+    assert pipeline.from_tokens([]) == TokenizedText((), ())
+
+
+@given(st.lists(TEXTS | st.lists(st.sampled_from(["The", "cars", "", "a b"])), max_size=5))
+def test_chunk_equals_documents_one_by_one(pipeline, documents):
+    chunk = pipeline.chunk(documents)
+    singles = [pipeline(d) if isinstance(d, str) else pipeline.from_tokens(d) for d in documents]
+    assert list(chunk.documents()) == [list(single.words) for single in singles]
+    ends = [
+        start + end
+        for start, single in zip(chunk.offsets.tolist(), singles, strict=False)
+        for end in single.sentence_ends
+    ]
+    assert chunk.sentence_ends.tolist() == ends
+
+
+@given(TEXTS)
+def test_sentence_ends_ascend_to_the_number_of_words(pipeline, text):
+    result = pipeline(text)
+    assert sorted(set(result.sentence_ends)) == list(result.sentence_ends)
+    assert (result.sentence_ends or (0,))[-1] == len(result.words)
+    assert 0 not in result.sentence_ends
+
+
+def test_no_documents(pipeline):
+    chunk = pipeline.chunk([])
+    assert (len(chunk), chunk.words, chunk.offsets.tolist()) == (0, (), [0])
+
+
+def test_a_generator_of_documents(pipeline):
+    assert list(pipeline.chunk(text for text in ["cats", "dogs"]).documents()) == [["cat"], ["dog"]]
+
+
+@pytest.mark.parametrize("name", ["words", "none"])
+def test_survives_the_way_to_another_process(name):
+    pipeline = TextPipeline(TextConfig(tokenizer=name))
+    again = pickle.loads(pickle.dumps(pipeline))
+    assert again.config == pipeline.config
+    assert again(MUSK) == pipeline(MUSK)
+
+
+def test_memory_is_bounded(monkeypatch):
+    monkeypatch.setattr(module, "_REMEMBERED", 10)
+    pipeline = TextPipeline(TextConfig(lemmas="none"))
+    memory = pipeline._words_of.__self__
+    text = " ".join(f"word{number}" for number in range(95))
+    assert len(pipeline(text).words) == 95
+    assert 0 < len(memory) <= 10
+    assert len(pipeline.chunk([text]).words) == 95
+    assert len(memory) <= 10
+    pipeline("x" * 100_000)
+    assert all(len(raw) < 1_000 for raw in memory)
+
+
+def test_ready_tokens_between_white_space():
+    pipeline = TextPipeline(TextConfig(tokenizer="none", language="xx"))
+    assert pipeline("The cats\n\nran .") == TokenizedText(("The", "cats", "ran", "."), (4,))
+
+
+def test_own_function():
+    pipeline = TextPipeline(TextConfig(tokenizer="textwrap:wrap"))
+    text = "word " * 30
+    assert list(pipeline(text).words) == list(*pipeline.chunk([text]).documents())
+    assert len(pipeline(text).words) == 3
+
+
+def test_spacy(tmp_path):
+    spacy = pytest.importorskip("spacy")
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    nlp.to_disk(tmp_path / "model")
+    pipeline = TextPipeline(TextConfig(tokenizer=f"spacy:{tmp_path / 'model'}", stop_words="none", numbers="drop"))
+    assert pipeline("The cats ran. 3 dogs!") == TokenizedText(("the", "cats", "ran", "dogs"), (3, 4))
+    assert pipeline.chunk(["The cats ran. 3 dogs!"]).sentence_ends.tolist() == [3, 4]
+
+
+def test_options(tmp_path):
+    own = tmp_path / "stop.txt"
+    own.write_text("cats\n")
+    text = "The CATS ran 3 times"
+    assert TextPipeline(TextConfig(stop_words=str(own)))(text).words == ("the", "run", "3", "time")
+    assert TextPipeline(TextConfig(stop_words="none", lemmas="none", lowercase=False))(text).words == tuple(
+        text.split()
+    )
+    assert TextPipeline(TextConfig(numbers="drop"))(text).words == ("cat", "run", "time")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"language": "english"}, r"text\.language: no lemmas for language 'english'; did you mean en\?"),
+        ({"language": "pl"}, r"text\.stop_words: no list for language 'pl'"),
+        ({"tokenizer": "word"}, r"text\.tokenizer must be words, none, .*; got 'word'; did you mean words\?"),
+        ({"tokenizer": "spacy:"}, r"text\.tokenizer must be .*; got 'spacy:'; did you mean spacy:NAME\?"),
+        ({"tokenizer": "nowhere:f"}, r"text\.tokenizer: the module of 'nowhere:f' cannot be imported"),
+        ({"stop_words": "defualt"}, r"text\.stop_words must be default, none or a file .*; no file 'defualt'"),
+    ],
+)
+def test_what_cannot_be_built(options, message):
+    with pytest.raises(TextError, match=message):
+        TextPipeline(TextConfig(**options))
+
+
+def test_language_matters_only_where_it_is_used():
+    assert TextPipeline(TextConfig(language="xx", lemmas="none", stop_words="none"))("A b").words == ("a", "b")
+
+
+def test_stop_word_file_in_another_encoding(tmp_path):
+    file = tmp_path / "stop.txt"
+    file.write_bytes("één\n".encode("latin-1"))
+    with pytest.raises(FileError, match=r"stop\.txt, line 1: not valid UTF-8"):
+        TextPipeline(TextConfig(stop_words=str(file)))
+
+
+def test_configuration_names_its_keys():
+    with pytest.raises(ConfigError, match=r"text\.lemmas must be one of simplemma, none; got 'spacy'"):
+        resolve(TextConfig, {"lemmas": "spacy"})
+
+
+def test_importing_the_package_is_light():
+    code = (
+        "import sys, taxocaps.text; "
+        "print([m for m in ('torch', 'numba', 'gensim', 'sklearn', 'networkx', 'rich', 'scipy', 'spacy', 'simplemma') "
+        "if m in sys.modules])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"

@@ -1,0 +1,48 @@
+import io
+
+import pytest
+
+from taxocaps.errors import FileError
+from taxocaps.workflows.config import resolve_config
+from taxocaps.workflows.graph import graph_of_words, inspect_document
+
+TEXT = "Musk told the electric car company that it plans a purchase. The company expects growth."
+
+
+def test_the_papers_sentence_from_raw_text():
+    graph = graph_of_words(TEXT)
+    assert graph.tokens[:5] == ("musk", "tell", "electric", "car", "company")
+    assert graph.positions["company"] == (5, 8)
+
+
+def test_text_file_and_standard_input_give_the_same(tmp_path, monkeypatch):
+    (tmp_path / "my text.txt").write_text(TEXT)
+    monkeypatch.setattr("sys.stdin", io.StringIO(TEXT))
+    from_text = inspect_document(TEXT)
+    assert inspect_document(str(tmp_path / "my text.txt")) == from_text == inspect_document("-")
+    assert from_text.central_words[0].word == from_text.matrix[0].central_word == "company"
+    assert from_text.tokens == 10
+
+
+def test_the_page_is_written_with_the_title(tmp_path):
+    report = inspect_document(TEXT, out=tmp_path / "graph.html")
+    assert report.page == str(tmp_path / "graph.html")
+    assert "<title>Musk told the electric car company that it …</title>" in (tmp_path / "graph.html").read_text()
+
+
+def test_options_reach_pipeline_and_graph():
+    config = resolve_config(overrides=["graph.N=2", "text.language=de"])
+    report = inspect_document("Die Häuser und die Gärten", config)
+    assert len(report.matrix) == 2
+    assert report.central_words[0].word == "haus"
+
+
+@pytest.mark.parametrize("argument", ["missing.txt", "some/where", ""])
+def test_a_mistyped_path_is_not_taken_for_a_text(argument):
+    with pytest.raises(FileError):
+        inspect_document(argument)
+
+
+def test_one_word_and_no_words():
+    assert inspect_document("hello").words == 1
+    assert inspect_document("the of and").matrix == ()

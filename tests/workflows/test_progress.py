@@ -1,0 +1,6 @@
+from taxocaps.workflows.progress import silent
+
+
+def test_silence_takes_what_progress_takes():
+    assert silent("reading", 3) is None
+    assert silent("reading", 3, 10) is None
