@@ -23,7 +23,8 @@ demo: .venv/core  ## The main job on the embedded corpus, from nothing to a pict
 	$(BIN)/taxocaps data pydocs --out $(DEMO)/pydocs
 	$(BIN)/taxocaps corpus check $(DEMO)/pydocs/train.jsonl $(DEMO)/pydocs/dev.jsonl $(DEMO)/pydocs/test.jsonl --taxonomy $(DEMO)/pydocs/taxonomy.tsv
 	$(BIN)/taxocaps encode $(DEMO)/pydocs/train.jsonl --out $(DEMO)/encoded --overwrite
-	$(BIN)/taxocaps graph examples/musk.txt --out $(DEMO)/graph.html --rows 8
+	$(BIN)/taxocaps graph $(DEMO)/pydocs/train.jsonl --id networkx.algorithms.centrality.closeness.closeness_centrality --out $(DEMO)/graph.html --rows 8
+	@echo 'Open $(DEMO)/graph.html in a browser. Then try your own: $(BIN)/taxocaps graph examples/musk.txt'
 
 test: test-unit test-slow  ## Everything: the unit suite, then the slow one
 

@@ -31,14 +31,11 @@ def real_documents(data: Path | None) -> dict[str, list[Document]]:
 
 
 def sized(documents: list[Document], words: int, count: int) -> list[list[str]]:
-    """Documents of about so many raw words, as kept words; texts are joined where the data set has none so long."""
-    texts = [document.text for document in documents]
-    lengths = [len(text.split()) for text in texts]
-    chosen = [text for text, length in zip(texts, lengths, strict=True) if 0.8 * words <= length <= 1.2 * words]
-    if len(chosen) < count:
-        chosen = list(itertools.islice(_joined(texts, words), count))
+    """Documents of about so many kept words, as words; they are joined where the data set has too few so long."""
     pipeline = TextPipeline()
-    return [list(pipeline(text).words) for text in chosen[:count]]
+    kept = [list(pipeline(document.text).words) for document in documents]
+    chosen = [document for document in kept if 0.8 * words <= len(document) <= 1.2 * words]
+    return chosen[:count] if len(chosen) >= count else list(itertools.islice(_joined(kept, words), count))
 
 
 def natural_words(documents: list[Document], count: int) -> list[str]:
@@ -60,12 +57,10 @@ def write_synthetic(path: Path, documents: int, words: int = 270, seed: int = 0)
             file.write(json.dumps({"id": str(number), "text": " ".join(drawn), "labels": []}) + "\n")
 
 
-def _joined(texts: list[str], words: int) -> Iterator[str]:
-    parts: list[str] = []
-    length = 0
-    for text in texts:
-        parts.append(text)
-        length += len(text.split())
-        if length >= words:
-            yield "\n".join(parts)
-            parts, length = [], 0
+def _joined(documents: list[list[str]], words: int) -> Iterator[list[str]]:
+    joined: list[str] = []
+    for document in documents:
+        joined += document
+        if len(joined) >= words:
+            yield joined[:words]
+            joined = []

@@ -25,3 +25,9 @@ def test_documents_are_immutable_and_hashable():
 )
 def test_document_name(id, name):
     assert document_name(id, 4) == name
+
+
+def test_ready_tokens_win_over_the_text():
+    assert Document("a b").content == "a b"
+    assert Document("a b", tokens=("x",)).content == ("x",)
+    assert Document("a b", tokens=()).content == ()

@@ -169,3 +169,13 @@ def test_importing_the_package_is_light():
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
+
+
+def test_the_fingerprint_covers_the_words_of_a_stop_word_file(tmp_path):
+    path = tmp_path / "stop.txt"
+    path.write_text("the\n", encoding="utf-8")
+    config = TextConfig(stop_words=str(path))
+    before = TextPipeline(config).fingerprint
+    assert TextPipeline(config).fingerprint == before != TextPipeline(TextConfig()).fingerprint
+    path.write_text("the\na\n", encoding="utf-8")
+    assert TextPipeline(config).fingerprint != before

@@ -30,8 +30,8 @@ def corpus(tmp_path):
 
 
 def test_the_store_holds_the_readable_rows(tmp_path, corpus):
-    report = encode(corpus, tmp_path / "store", threads=2)
-    store = open_store(tmp_path / "store")
+    report = encode(str(corpus), str(tmp_path / "store"), threads=2)
+    store = open_store(str(tmp_path / "store"))
     vocabulary = Vocabulary.load(tmp_path / "store" / "vocabulary.tsv")
     records = [json.loads(line) for line in corpus.read_text().splitlines()]
     assert report.documents == len(store) == len(records)

@@ -2,7 +2,7 @@ import io
 
 import pytest
 
-from taxocaps.errors import FileError
+from taxocaps.errors import CorpusError, FileError
 from taxocaps.workflows.config import resolve_config
 from taxocaps.workflows.graph import graph_of_words, inspect_document
 
@@ -46,3 +46,12 @@ def test_a_mistyped_path_is_not_taken_for_a_text(argument):
 def test_one_word_and_no_words():
     assert inspect_document("hello").words == 1
     assert inspect_document("the of and").matrix == ()
+
+
+def test_a_document_of_a_corpus(tmp_path):
+    path = tmp_path / "corpus.jsonl"
+    path.write_text('{"id": "a", "text": "Cats purr."}\n{"id": "b", "tokens": ["Dogs", "bark", "loud"]}\n')
+    assert inspect_document(str(path), id="a").words == 2
+    assert [central.word for central in inspect_document(str(path), id="b").central_words] == ["Dogs", "bark", "loud"]
+    with pytest.raises(CorpusError, match=r"corpus\.jsonl: no document has the id 'c'"):
+        inspect_document(str(path), id="c")

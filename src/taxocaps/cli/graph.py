@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from taxocaps.cli.console import console, print_json
-from taxocaps.cli.options import AsJson, Quiet, with_config
+from taxocaps.cli.options import CORPUS_OPTIONS, AsJson, Quiet, with_config
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -19,10 +19,13 @@ __all__ = ["graph"]
 _BLOCK_STYLES = ("on blue", "on dark_green", "on purple4", "on grey35", "on dark_cyan")
 
 
-@with_config("language", "encoding")
+@with_config(*CORPUS_OPTIONS, "language")
 def graph(
     config: "EncodeConfig",
-    text_or_file: Annotated[str, typer.Argument(help="A text, a text file, or - for standard input.")],
+    text_or_file: Annotated[
+        str, typer.Argument(help="A text, a text file, - for standard input, or with --id a file of documents.")
+    ],
+    id: Annotated[str | None, typer.Option("--id", help="Take this document out of a file of documents.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Draw the graph to this HTML page.")] = None,
     rows: Annotated[int, typer.Option(min=1, help="How many rows of the words-matrix are printed.")] = 20,
     words: Annotated[int, typer.Option(min=1, help="How many words are drawn, the most central ones.")] = 60,
@@ -36,7 +39,7 @@ def graph(
     """
     from taxocaps.workflows.graph import inspect_document
 
-    report = inspect_document(text_or_file, config, out=out, most_words=words)
+    report = inspect_document(text_or_file, config, id=id, out=out, most_words=words)
     if as_json:
         print_json(report)
     elif not quiet:

@@ -23,6 +23,11 @@ class Document:
     tokens: tuple[str, ...] | None = None
     split: str | None = None
 
+    @property
+    def content(self) -> str | tuple[str, ...]:
+        """What the text pipeline reads: the ready tokens if there are any, else the text."""
+        return self.text if self.tokens is None else self.tokens
+
 
 def document_name(id: str | None, number: int) -> str:
     """How messages name a document: by its id, or by its place, counted from 1.

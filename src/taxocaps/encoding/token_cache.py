@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from taxocaps.corpus.document import Document
-from taxocaps.settings import fingerprint
 from taxocaps.text.pipeline import TextPipeline
 from taxocaps.text.token_chunk import TokenChunk
 
@@ -23,8 +22,8 @@ class TokenCache:
         """Use `folder`, made if need be; chunks already in it are reused where they fit."""
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
-        self._pipeline = pipeline
-        self._key = fingerprint(pipeline.config).encode()
+        self.pipeline = pipeline
+        self._key = pipeline.fingerprint.encode()
         self._files: list[Path] = []
 
     @property
@@ -40,7 +39,7 @@ class TokenCache:
         if path.exists():
             chunk = TokenChunk.load(path)
         else:
-            chunk = self._pipeline.chunk(map(_content, documents))
+            chunk = self.pipeline.chunk(document.content for document in documents)
             for outdated in self._folder.glob(f"{number:06d}-*"):
                 outdated.unlink()
             chunk.save(path)
@@ -54,11 +53,7 @@ class TokenCache:
     def _digest(self, documents: Sequence[Document]) -> str:
         digest = hashlib.sha256(self._key)
         for document in documents:
-            content = _content(document)
+            content = document.content
             text, kind = (content, "text") if isinstance(content, str) else ("\0".join(content), "tokens")
             digest.update(f"{kind} {len(text)} {text}".encode("utf-8", "surrogatepass"))
         return digest.hexdigest()[:32]
-
-
-def _content(document: Document) -> str | Sequence[str]:
-    return document.text if document.tokens is None else document.tokens

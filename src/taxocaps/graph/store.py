@@ -89,7 +89,7 @@ class StoreWriter:
             file.write("\n")
 
 
-def open_store(path: Path, *, expected: Mapping[str, str] | None = None) -> EncodedStore:
+def open_store(path: Path | str, *, expected: Mapping[str, str] | None = None) -> EncodedStore:
     """Open a store for reading.
 
     Args:
@@ -99,6 +99,7 @@ def open_store(path: Path, *, expected: Mapping[str, str] | None = None) -> Enco
     Raises:
         StoreError: If there is no store, it is damaged, or it was made from something else.
     """
+    path = Path(path)
     manifest = _read_manifest(path)
     for name, wanted in (expected or {}).items():
         if manifest["hashes"].get(name) != wanted:

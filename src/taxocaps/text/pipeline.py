@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from taxocaps.errors import TextError
-from taxocaps.settings import Settings
+from taxocaps.settings import Settings, as_mapping, fingerprint
 from taxocaps.text.custom_tokenizer import custom_tokenizer
 from taxocaps.text.lemmas import lemmatizer
 from taxocaps.text.normalize import LONGEST_WORD, Normalizer
@@ -109,6 +109,11 @@ class TextPipeline:
             for document in documents
         )
         return gather(pieces, self._words_of)
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the configuration and of the stop words, which may come from a file that changes."""
+        return fingerprint([as_mapping(self.config), sorted(_stop_words(self.config))])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.config,)

@@ -58,11 +58,11 @@ class EncodeReport:
 
 
 def encode(
-    corpus: Path,
-    out: Path,
+    corpus: Path | str,
+    out: Path | str,
     config: EncodeConfig | None = None,
     *,
-    vocabulary: Path | None = None,
+    vocabulary: Path | str | None = None,
     overwrite: bool = False,
     threads: int | None = None,
     progress: Progress = silent,
@@ -85,10 +85,11 @@ def encode(
     Returns:
         Counts of what was encoded and left out.
     """
+    out = Path(out)
     _check_target(out, overwrite)
-    run = _Run(corpus, out, config or EncodeConfig(), threads or os.cpu_count() or 1, progress)
+    run = _Run(Path(corpus), out, config or EncodeConfig(), threads or os.cpu_count() or 1, progress)
     try:
-        return run(_load_vocabulary(vocabulary) if vocabulary else None)
+        return run(_load_vocabulary(Path(vocabulary)) if vocabulary else None)
     except (OSError, WriteError) as error:
         reason = error if isinstance(error, OSError) else error.__cause__
         raise WriteError(
@@ -194,12 +195,11 @@ class _Run:
         return rows
 
     def _manifest(self, cache: TokenCache, vocabulary: Vocabulary) -> dict[str, object]:
-        config = as_mapping(self.config)
         return {
             "taxocaps": __version__,
-            "config": config,
+            "config": as_mapping(self.config),
             "hashes": {
-                "config": fingerprint({"text": config["text"], "graph": config["graph"]}),
+                "config": fingerprint([cache.pipeline.fingerprint, as_mapping(self.config.graph)]),
                 "vocabulary": vocabulary.fingerprint,
                 "source": cache.digest,
             },

@@ -1,10 +1,13 @@
 """Look at one document: its graph-of-words, drawn, and its arranged words-matrix."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from taxocaps.errors import FileError
+from taxocaps.corpus.fields import CorpusConfig
+from taxocaps.corpus.readers import read_documents
+from taxocaps.errors import CorpusError, FileError
 from taxocaps.files import atomic_text, read_text
 from taxocaps.graph.document_graph import GraphOfWords
 from taxocaps.report.graph_page import graph_page
@@ -43,31 +46,41 @@ class GraphReport:
     page: str | None
 
 
-def graph_of_words(text: str, config: EncodeConfig | None = None) -> GraphOfWords:
-    """The graph-of-words of a text.
+def graph_of_words(document: str | Sequence[str], config: EncodeConfig | None = None) -> GraphOfWords:
+    """The graph-of-words of a text, or of ready words.
 
     >>> graph_of_words("Musk told the electric car company that he plans a purchase.").positions["company"]
     (5,)
     """
     config = config or EncodeConfig()
-    tokenized = TextPipeline(config.text)(text)
+    pipeline = TextPipeline(config.text)
+    tokenized = pipeline(document) if isinstance(document, str) else pipeline.from_tokens(document)
     return GraphOfWords(tokenized.words, tokenized.sentence_ends, config.graph)
 
 
 def inspect_document(
-    text_or_file: str, config: EncodeConfig | None = None, *, out: Path | None = None, most_words: int = 60
+    text_or_file: str,
+    config: EncodeConfig | None = None,
+    *,
+    id: str | None = None,
+    out: Path | None = None,
+    most_words: int = 60,
 ) -> GraphReport:
     """Build the graph-of-words of a document, and draw it to an HTML page if `out` is given.
 
     Args:
         text_or_file: A text, the path of a text file, or "-" for standard input.
-        config: The options; `text` and `graph` are used, and `corpus.encoding` for a file.
+        config: The options; `corpus` tells how a file is read.
+        id: Take the document with this id out of a file of documents.
         out: The page to write.
         most_words: How many words are drawn.
     """
     config = config or EncodeConfig()
-    text, title = _read(text_or_file, config.corpus.encoding)
-    graph = graph_of_words(text, config)
+    if id is None:
+        title, text = _read(text_or_file, config.corpus.encoding)
+        graph = graph_of_words(text, config)
+    else:
+        title, graph = id, graph_of_words(_find(Path(text_or_file), id, config.corpus), config)
     if out is not None:
         with atomic_text(out) as page:
             page.write(graph_page(graph, title, most_words))
@@ -84,15 +97,22 @@ def inspect_document(
     )
 
 
+def _find(corpus: Path, id: str, config: CorpusConfig) -> str | Sequence[str]:
+    for document in read_documents(corpus, config):
+        if document.id == id:
+            return document.content
+    raise CorpusError(f"{corpus}: no document has the id {id!r}")
+
+
 def _read(text_or_file: str, encoding: str) -> tuple[str, str]:
-    """The text and a title for it. One word that looks like a path but is none is taken for a mistyped path."""
+    """A title and the text. One word that looks like a path but is none is taken for a mistyped path."""
     if text_or_file == "-":
-        return sys.stdin.read(), "Standard input"
+        return "Standard input", sys.stdin.read()
     if not text_or_file.strip():
         raise FileError("the text is empty; give a text, a file, or - for standard input")
     is_one_word = len(text_or_file.split()) == 1
     if is_one_word and (Path(text_or_file).exists() or "/" in text_or_file or Path(text_or_file).suffix):
-        return read_text(Path(text_or_file), encoding), Path(text_or_file).name
+        return Path(text_or_file).name, read_text(Path(text_or_file), encoding)
     if len(text_or_file) < 1000 and Path(text_or_file).is_file():  # a path with spaces
-        return read_text(Path(text_or_file), encoding), Path(text_or_file).name
-    return text_or_file, " ".join(text_or_file.split()[:8]) + " …"
+        return Path(text_or_file).name, read_text(Path(text_or_file), encoding)
+    return " ".join(text_or_file.split()[:8]) + " …", text_or_file
