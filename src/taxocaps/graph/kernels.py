@@ -211,9 +211,20 @@ def _ranked_words(starts: Int64s, neighbours: UInt32s, counts: Int32s, frequency
     for v in range(n):
         if reached[v] > 0:
             descending[v] = -(float(reached[v]) * float(reached[v]) / sums[v])
-    # Two stable sorts, the less important key first; local numbers already stand in order of first position.
-    by_frequency = np.argsort(-frequency, kind="mergesort")
-    return by_frequency[np.argsort(descending[by_frequency], kind="mergesort")]
+    # Stable: local numbers already stand in order of first position. Words of equal closeness are few, or else nearly
+    # all of one frequency, so that sorting them by insertion is next to free.
+    order = np.argsort(descending, kind="mergesort")
+    for i in range(1, n):
+        word, place = order[i], i
+        while (
+            place > 0
+            and descending[order[place - 1]] == descending[word]
+            and frequency[order[place - 1]] < frequency[word]
+        ):
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = word
+    return order
 
 
 @njit(cache=True, nogil=True)
@@ -234,10 +245,10 @@ def _hop_sums(starts: Int64s, neighbours: UInt32s, sums: Float64s, reached: Int6
         seen = np.zeros((n, 4), np.uint64)
         n_active = np.uint64(min(256, n - first))
         for s in range(n_active):
-            active[s] = first + s
-            frontier[first + s] = 0
-            frontier[first + s, s >> 6] = np.uint64(1) << np.uint64(s & 63)
-            seen[first + s] = frontier[first + s]
+            v = first + s
+            active[s] = v
+            for w in range(4):
+                frontier[v, w] = seen[v, w] = np.uint64(w == s >> 6) << np.uint64(s & 63)
         hops = 0
         while n_active > 0:
             hops += 1

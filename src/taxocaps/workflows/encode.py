@@ -181,6 +181,7 @@ class _Run:
     def _write_rows(self, cache: TokenCache, vocabulary: Vocabulary) -> int:
         """Run the graph kernels over the cached words; returns the number of rows written."""
         graph, done, rows = self.config.graph, 0, 0
+        self.progress("building words-matrices", 0, self.reading.documents)  # the very first time, numba compiles now
         with StoreWriter(self.folder, graph.T) as writer:
             for chunk in cache:
                 try:

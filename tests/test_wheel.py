@@ -1,0 +1,60 @@
+"""The built wheel, installed into a fresh environment, works there."""
+
+import json
+import os
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT)]
+    subprocess.run(command, check=True, capture_output=True)
+    return next(folder.glob("*.whl"))
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_code_and_data_and_nothing_else(wheel):
+    names = zipfile.ZipFile(wheel).namelist()
+    for wanted in ("py.typed", "text/stopwords/de.txt", "text/lemma_overrides.tsv", "report/graph_page.html"):
+        assert f"taxocaps/{wanted}" in names
+    assert all(name.startswith(("taxocaps/", "taxocaps-")) for name in names)
+    assert not [name for name in names if "test" in name or "__pycache__" in name]
+
+
+@pytest.mark.slow
+def test_a_fresh_environment_with_the_wheel(wheel, tmp_path):
+    venv.create(tmp_path / "env", with_pip=True)
+    python = tmp_path / "env" / "bin" / "python"
+    install = [python, "-m", "pip", "install", "--quiet", "-c", ROOT / "constraints.txt", wheel]
+    subprocess.run(install, check=True, capture_output=True)
+    taxocaps = tmp_path / "env" / "bin" / "taxocaps"
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text(json.dumps({"id": "1", "text": "Die Häuser der Stadt sind alt.", "labels": ["a"]}) + "\n")
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+
+    def run(*arguments):
+        done = subprocess.run(
+            [taxocaps, *arguments], check=True, capture_output=True, text=True, cwd=tmp_path, env=environment
+        )
+        return done.stdout
+
+    assert run("--version").startswith("taxocaps ")
+    assert json.loads(run("encode", corpus, "--out", tmp_path / "store", "--language", "de", "--json"))["words"] == 3
+    run("graph", "Die Häuser der Stadt", "--language", "de", "--out", tmp_path / "graph.html")
+    assert (tmp_path / "graph.html").stat().st_size > 5_000
+    # A missing extra is named, with the way to get it.
+    (tmp_path / "x.parquet").write_bytes(b"PAR1")
+    missing = subprocess.run(
+        [taxocaps, "corpus", "check", tmp_path / "x.parquet"], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert missing.returncode == 2
+    assert "pip install 'taxocaps[parquet]'" in missing.stderr
