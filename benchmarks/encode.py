@@ -24,33 +24,13 @@ import numpy as np
 from measure import cpu_seconds, in_own_process
 from networkx_peer import words_matrix
 from samples import natural_words, real_documents, sized, write_synthetic
+from tables import Table
 from taxocaps import Document, GraphConfig, TextPipeline
 from taxocaps.graph.words_matrix import WordsMatrices, encode_documents
 from taxocaps.workflows.encode import encode
 
 ROOT = Path(__file__).parents[1]
 LENGTHS = (100, 300, 1_000, 3_000, 10_000, 50_000)
-Rows = list[tuple[str, ...]]
-
-
-@dataclass(frozen=True)
-class Table:
-    """A measurement, ready to be printed or written into a page."""
-
-    title: str
-    header: tuple[str, ...]
-    rows: Rows
-    note: str = ""
-
-    def body(self) -> str:
-        """The rows as a Markdown table."""
-        lines = ["| " + " | ".join(self.header) + " |"]
-        lines.append("|" + "|".join(["---", *["---:"] * (len(self.header) - 1)]) + "|")
-        return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in self.rows)])
-
-    def markdown(self) -> str:
-        """The table with its title and note."""
-        return "\n".join([f"## {self.title}", "", self.body(), *(["", self.note] if self.note else []), ""])
 
 
 @dataclass(frozen=True)
@@ -201,7 +181,7 @@ def growth(samples: Samples) -> Table:
                 f"{distinct.peak_megabytes:.0f} MB",
             )
         )
-    _plot(points)
+    _plot(points, ROOT / "docs" / "images" / "growth.png")
     header = ("words", "distinct (natural)", "natural", "peak", "all distinct", "peak")
     note = "CPU time a document, hop distances; peak memory of the whole process, libraries included.\n\n"
     return Table("Growth with the length of a document", header, rows, note + "![growth](images/growth.png)")
@@ -213,7 +193,7 @@ def _encode_one(words: list[str]) -> float:
     return cpu_seconds(lambda: encode_documents(*packed, GraphConfig()), 1 if len(words) > 5_000 else 20)
 
 
-def _plot(points: list[tuple[int, float, float]]) -> None:
+def _plot(points: list[tuple[int, float, float]], path: Path) -> None:
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -227,8 +207,8 @@ def _plot(points: list[tuple[int, float, float]]) -> None:
     axes.grid(alpha=0.3)
     axes.legend()
     figure.tight_layout()
-    (ROOT / "docs" / "images").mkdir(parents=True, exist_ok=True)
-    figure.savefig(ROOT / "docs" / "images" / "growth.png", dpi=110)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=110)
 
 
 def stream(_samples: Samples) -> Table:
@@ -282,6 +262,8 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", choices=list(MEASUREMENTS), help="measure only these")
     parser.add_argument("--write", action="store_true", help="render docs/performance.md")
     options = parser.parse_args()
+    if options.write and options.only:
+        parser.error("--write renders the whole page; leave --only out")
     samples = Samples(real_documents(options.data))
     tables = []
     for name in options.only or MEASUREMENTS:

@@ -27,6 +27,9 @@ class Stage(Settings):
     mode: Literal["a", "b"] = "a"
     limit: Annotated[int, AtLeast(1)] | None = None
     names: tuple[str, ...] = ()
+    bound: bool = False
+    language: str = "en"
+    split: str | None = None
 
 
 @dataclass(frozen=True)
@@ -69,12 +72,54 @@ def test_optional_values():
     assert Stage(rate=1).rate == 1
 
 
-def test_overrides():
-    assert parse_override("stage.names=[a, b]") == {"stage": {"names": ["a", "b"]}}
-    assert parse_override("stage.mode=") == {"stage": {"mode": None}}
-    for broken in ("stage.window", "=3", "stage..window=3", "stage.names=[a"):
-        with pytest.raises(ConfigError, match="--set"):
-            parse_override(broken)
+@pytest.mark.parametrize(
+    ("override", "name", "value"),
+    [
+        ("stage.window=4", "window", 4),
+        ("stage.rate=1e-4", "rate", 0.0001),
+        ("stage.rate=1", "rate", 1),
+        ("stage.mode=b", "mode", "b"),
+        ("stage.limit=null", "limit", None),
+        ("stage.limit=7", "limit", 7),
+        ("stage.names=[a, 'no']", "names", ("a", "no")),
+        ("stage.bound=true", "bound", True),
+        # Text stays what it is, whatever YAML would make of it.
+        ("stage.language=no", "language", "no"),
+        ("stage.language=2020", "language", "2020"),
+        ("stage.language=|", "language", "|"),
+        ("stage.language=,", "language", ","),
+        ("stage.language=a=b", "language", "a=b"),
+        ("stage.split=1", "split", "1"),
+        ("stage.split=null", "split", None),
+    ],
+)
+def test_overrides_are_read_as_their_options_ask(override, name, value):
+    found = getattr(resolve(Whole, parse_override(override)).stage, name)
+    assert found == value
+    assert type(found) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("stage.window=1", "stage.window must be at least 2; got 1"),
+        ("stage.window=1.5", "stage.window must be a whole number; got '1.5'"),
+        ("stage.window=", "stage.window must be a whole number; got ''"),
+        ("stage.names=[a", "stage.names must be a list of text; got '[a'"),
+        ("stage.bound=yes", "stage.bound must be true or false; got 'yes'"),
+        ("stage=3", "stage is a section of keys; got '3'"),
+    ],
+)
+def test_overrides_that_do_not_fit(override, message):
+    with pytest.raises(ConfigError) as caught:
+        resolve(Whole, parse_override(override))
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("broken", ["stage.window", "=3", "stage..window=3", ".window=3"])
+def test_overrides_need_a_key_and_a_value(broken):
+    with pytest.raises(ConfigError, match="--set takes key=value"):
+        parse_override(broken)
 
 
 def test_files(tmp_path):

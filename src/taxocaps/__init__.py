@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from taxocaps.taxonomy.tree import Taxonomy
     from taxocaps.taxonomy.writers import write_taxonomy
     from taxocaps.text.pipeline import TextPipeline
+    from taxocaps.workflows.config import EncodeConfig, resolve_config
     from taxocaps.workflows.encode import encode
     from taxocaps.workflows.graph import graph_of_words
 
 __all__ = [
     "Document",
+    "EncodeConfig",
     "GraphConfig",
     "GraphOfWords",
     "TaxocapsError",
@@ -36,12 +38,14 @@ __all__ = [
     "open_store",
     "read_documents",
     "read_taxonomy",
+    "resolve_config",
     "write_documents",
     "write_taxonomy",
 ]
 
 _HOMES = {
     "Document": "corpus.document",
+    "EncodeConfig": "workflows.config",
     "GraphConfig": "graph.config",
     "GraphOfWords": "graph.document_graph",
     "TaxocapsError": "errors",
@@ -52,6 +56,7 @@ _HOMES = {
     "open_store": "graph.store",
     "read_documents": "corpus.readers",
     "read_taxonomy": "taxonomy.readers",
+    "resolve_config": "workflows.config",
     "write_documents": "corpus.writers",
     "write_taxonomy": "taxonomy.writers",
 }

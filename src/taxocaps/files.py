@@ -20,6 +20,7 @@ __all__ = [
     "atomic_folder",
     "atomic_path",
     "atomic_text",
+    "format_stem",
     "format_suffix",
     "is_decodable",
     "open_binary",
@@ -60,6 +61,16 @@ def format_suffix(path: Path) -> str:
     """
     stem = path.with_suffix("") if path.suffix.lower() in COMPRESSIONS else path
     return stem.suffix.lower()
+
+
+def format_stem(path: Path) -> str:
+    """The name of a file without the suffixes that tell format and compression.
+
+    >>> format_stem(Path("data/train.v2.JSONL.gz"))
+    'train.v2'
+    """
+    stem = path.with_suffix("") if path.suffix.lower() in COMPRESSIONS else path
+    return stem.stem
 
 
 @contextlib.contextmanager

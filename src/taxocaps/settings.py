@@ -17,7 +17,7 @@ import json
 import tomllib
 import types
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union
@@ -28,6 +28,7 @@ __all__ = [
     "AtLeast",
     "Between",
     "Settings",
+    "Unparsed",
     "as_mapping",
     "fingerprint",
     "merge",
@@ -115,22 +116,22 @@ def merge(*layers: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
+class Unparsed(str):
+    """The text of a value, as written on the command line; it is read as the option's annotation asks."""
+
+    __slots__ = ()
+
+
 def parse_override(text: str) -> dict[str, Any]:
-    """Read one `--set` argument; the value is YAML.
+    """Read one `--set` argument.
 
     >>> parse_override("graph.window=4")
-    {'graph': {'window': 4}}
+    {'graph': {'window': '4'}}
     """
-    import yaml
-
     key, equals, value = text.partition("=")
     if not equals or not all(key.strip().split(".")):
         raise ConfigError(f"--set takes key=value, such as graph.window=4; got {text!r}")
-    try:
-        parsed = yaml.safe_load(value)
-    except yaml.YAMLError as error:
-        raise ConfigError(f"--set {key}: the value {value!r} cannot be read") from error
-    return nested(key.strip(), parsed)
+    return nested(key.strip(), Unparsed(value))
 
 
 def nested(key: str, value: Any) -> dict[str, Any]:
@@ -191,9 +192,43 @@ def _build(cls: type[S], values: Mapping[str, Any], prefix: str) -> S:
             if not isinstance(value, Mapping):
                 raise ConfigError(f"{prefix}{key} is a section of keys; got {value!r}")
             arguments[key] = _build(section, value, prefix=f"{prefix}{key}.")
+        elif isinstance(value, Unparsed):
+            arguments[key] = _read_value(value, section)
         else:
             arguments[key] = tuple(value) if isinstance(value, list) else value
     return cls(**arguments)
+
+
+def _read_value(text: str, annotation: Any) -> Any:
+    """The first reading of a text that is of its option's type; the text itself, to be refused, if none is."""
+    import yaml
+
+    text = str(text)
+    readings: list[Callable[[str], Any]] = [
+        {"null": None, "true": True, "false": False}.__getitem__,
+        int,
+        float,
+        lambda text: tuple(yaml.safe_load(text)) if text.startswith("[") else text,
+        str,
+    ]
+    for read in readings:
+        try:
+            value = read(text)
+        except (KeyError, ValueError, TypeError, yaml.YAMLError):
+            continue
+        if _problem(value, _without_bounds(annotation)) is None:
+            return value
+    return text
+
+
+def _without_bounds(annotation: Any) -> Any:
+    """The bare type of an option: a number out of its bounds is still read as a number, and refused as one."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is Annotated:
+        return arguments[0]
+    if origin in (Union, types.UnionType):
+        return Union[tuple(map(_without_bounds, arguments))]  # noqa: UP007 - the members are known only now
+    return annotation
 
 
 def _unknown_key(key: str, siblings: Iterable[str], cls: type) -> str:

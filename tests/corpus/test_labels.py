@@ -98,7 +98,7 @@ def test_an_unknown_label_names_document_neighbour_and_choices():
         resolve_labels([("sport",), ("film", "tenis", "zz")], TREE, ids=["a", "b"])
     assert str(caught.value) == (
         "document 'b': the label 'tenis' is not in the taxonomy (nearest: 'tennis'), nor is 1 other label; "
-        "correct them, or choose --unknown-labels add or --unknown-labels drop"
+        "correct them, or set labels.unknown to add or drop"
     )
     with pytest.raises(CorpusError, match=r"^document 2: the label 'qqq' is not in the taxonomy; "):
         resolve_labels([(), ("qqq",)], TREE)

@@ -54,6 +54,9 @@ def test_the_format_may_be_given(tmp_path):
 
 
 def test_a_name_that_tells_nothing_is_an_error_at_once(tmp_path):
+    (tmp_path / "d.docx").touch()
+    with pytest.raises(FileError, match="nothing: no such file or folder"):
+        read_documents(tmp_path / "nothing")
     with pytest.raises(FileError, match=r"d\.docx: the name does not tell the format; .*corpus\.format"):
         read_documents(tmp_path / "d.docx")
 

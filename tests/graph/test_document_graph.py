@@ -112,7 +112,11 @@ def test_distances_weigh_counts():
     assert by_inverse.closeness == pytest.approx({"a": 2 / (1 / 3 + 4 / 3), "b": 2 / (1 / 3 + 1), "c": 2 / (1 + 4 / 3)})
 
 
-@given(st.lists(st.sampled_from("abcdefghij"), max_size=40), st.booleans(), st.sampled_from(["hops", "inverse-count"]))
+@given(
+    st.lists(st.sampled_from("abcdefghij"), max_size=40),
+    st.booleans(),
+    st.sampled_from(["hops", "count", "inverse-count"]),
+)
 def test_closeness_equals_networkx(tokens, bound, distance):
     graph = GraphOfWords(tokens, range(0, len(tokens), 5), GraphConfig(sentence_bound=bound, distance=distance))
     directed = graph.to_networkx()
@@ -120,7 +124,7 @@ def test_closeness_equals_networkx(tokens, bound, distance):
     skeleton.add_nodes_from(directed)
     for source, target, weight in directed.edges.data("weight"):
         both = skeleton.get_edge_data(source, target, {"count": 0})["count"] + weight
-        skeleton.add_edge(source, target, count=both, length=1 / both)
+        skeleton.add_edge(source, target, count=both, length=both if distance == "count" else 1 / both)
     length = None if distance == "hops" else "length"
     assert graph.closeness == pytest.approx(networkx.closeness_centrality(skeleton, distance=length))
     assert dict(directed.nodes("positions")) == graph.positions

@@ -10,7 +10,7 @@ from taxocaps.errors import StoreError
 from taxocaps.graph.store import StoreWriter, open_store
 from taxocaps.graph.words_matrix import WordsMatrices
 
-MANIFEST = {"hashes": {"config": "c", "vocabulary": "v"}}
+MANIFEST = {"config": {}, "hashes": {"config": "c", "vocabulary": "v"}}
 
 
 def some_matrices(rows_per_document, T=5, seed=0):
@@ -93,6 +93,12 @@ def drop_key(folder):
     (folder / "manifest.json").write_text(json.dumps(manifest))
 
 
+def spoil_key(folder):
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["arrays"]["blocks"] = {"shape": 7}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
 def cut_array(folder):
     content = (folder / "words.npy").read_bytes()
     (folder / "words.npy").write_bytes(content[:-7])
@@ -119,7 +125,8 @@ def swap_offsets(folder):
     [
         (damage_manifest, "manifest.json: cannot be read"),
         (change_format, "is of format 'other/7', not 'taxocaps-encoded/1'"),
-        (drop_key, "manifest.json: blocks is missing"),
+        (drop_key, r"manifest\.json: arrays\.blocks is missing"),
+        (spoil_key, r"blocks\.npy: does not match manifest\.json"),
         (cut_array, "words.npy: damaged or cut off"),
         (empty_array, "words.npy: damaged or cut off"),
         (remove_array, "blocks.npy: is missing from the store"),

@@ -46,7 +46,19 @@ def encode(texts, ends, config, threads=1):
 @settings(max_examples=400, deadline=None)
 @given(documents(), configs, st.integers(1, 3))
 def test_compiled_rows_equal_readable_rows(generated, config, threads):
-    texts, ends = generated
+    check_equal(*generated, config, threads)
+
+
+# More than 256 distinct words, so that the search takes several rounds of sources.
+@settings(max_examples=10, deadline=None)
+@given(st.integers(300, 600), st.integers(0, 99), configs.filter(lambda config: config.N > 5))
+def test_longer_documents_equal_too(words, seed, config):
+    generator = np.random.default_rng(seed)
+    text = generator.permutation(np.concatenate([np.arange(words), generator.integers(0, words, words)])).tolist()
+    check_equal([text], [sorted({*range(40, 2 * words, 40), 2 * words})], config, 1)
+
+
+def check_equal(texts, ends, config, threads):
     matrices, ids = encode(texts, ends, config, threads)
     assert len(matrices) == len(texts)
     for number, (text, of_document) in enumerate(zip(texts, ends, strict=True)):
@@ -67,18 +79,6 @@ def natural_text(words, generator):
     vocabulary = int(25 * words**0.53)
     weights = 1 / np.arange(1, vocabulary + 1)
     return generator.choice(vocabulary, size=words, p=weights / weights.sum()).tolist()
-
-
-def test_longer_documents_equal_too():
-    generator = np.random.default_rng(0)
-    text = natural_text(600, generator)
-    for expansion in ("bfs", "dfs", "bfs+dfs"):
-        config = GraphConfig(expansion=expansion)
-        matrices, ids = encode([text], [[len(text)]], config)
-        rows = GraphOfWords([str(word) for word in text], [], config).rows()
-        for place, row in enumerate(rows):
-            expected = [ids[int(word)] for word in row.words]
-            assert matrices.words[place, : len(expected)].tolist() == expected
 
 
 def test_threads_give_the_same_bytes():
@@ -127,3 +127,4 @@ def test_padded_batches():
     begin, end = matrices.offsets[:2]
     assert np.array_equal(batch.words[2, :3], matrices.words[begin:end])
     assert matrices.padded([0], N=2).words.shape == (1, 2, 6)
+    assert matrices.padded([]).words.shape == (0, 0, 6)

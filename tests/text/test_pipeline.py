@@ -179,3 +179,17 @@ def test_the_fingerprint_covers_the_words_of_a_stop_word_file(tmp_path):
     assert TextPipeline(config).fingerprint == before != TextPipeline(TextConfig()).fingerprint
     path.write_text("the\na\n", encoding="utf-8")
     assert TextPipeline(config).fingerprint != before
+
+
+def test_the_fingerprint_covers_the_code_of_a_tokenizer_of_ones_own(tmp_path, monkeypatch):
+    path = tmp_path / "my_words.py"
+    path.write_text("def cut(text):\n    return text.split()\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    pipeline = TextPipeline(TextConfig(tokenizer="my_words:cut", language="zh"))
+    before = pipeline.fingerprint
+    path.write_text("def cut(text):\n    return text.split()[1:]\n", encoding="utf-8")
+    assert pipeline.fingerprint != before
+
+
+def test_ready_tokens_need_no_stop_words():
+    assert TextPipeline(TextConfig(tokenizer="none", language="zh")).fingerprint

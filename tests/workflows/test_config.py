@@ -18,6 +18,12 @@ def test_unknown_keys_name_the_nearest():
         resolve_config(overrides=["graph.windows=3"])
 
 
+def test_a_mistake_in_a_file_names_the_file(tmp_path):
+    (tmp_path / "run.yaml").write_text("text:\n  language: no\n")
+    with pytest.raises(ConfigError, match=r"run\.yaml: text\.language must be text; got False"):
+        resolve_config(tmp_path / "run.yaml")
+
+
 def test_the_written_configuration_reads_back(tmp_path):
     config = resolve_config(overrides=["graph.window=5", "text.language=de"])
     file = tmp_path / "run.yaml"

@@ -3,6 +3,7 @@ import pytest
 from taxocaps.corpus.fields import CorpusConfig
 from taxocaps.corpus.readers import read_documents
 from taxocaps.errors import CorpusError
+from taxocaps.text.pipeline import TextConfig
 from taxocaps.workflows.corpus import check_corpus, convert_corpus
 
 
@@ -45,9 +46,25 @@ def test_one_file_is_parted_by_its_split_field(tmp_path):
     assert {name: split.documents for name, split in checked.corpus.splits.items()} == {"train": 2, "test": 1}
 
 
+def test_shared_texts_are_counted_once_in_whatever_order_they_come(tmp_path):
+    path = tmp_path / "all.jsonl"
+    rows = [("train", "a"), ("test", "b"), ("train", "b"), ("test", "a")]
+    path.write_text("".join(f'{{"text": "{text}", "split": "{split}"}}\n' for split, text in rows))
+    shared = check_corpus([path]).corpus.shared_texts
+    assert {pair: found.count for pair, found in shared.items()} == {("train", "test"): 2}
+
+
+def test_files_of_one_name_are_told_apart(tmp_path):
+    for folder in ("x", "y"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "Train.JSONL").write_text('{"text": "a"}\n')
+    names = check_corpus([tmp_path / "x" / "Train.JSONL", tmp_path / "y" / "Train.JSONL"]).corpus.splits
+    assert list(names) == ["x/Train", "y/Train"]
+
+
 def test_words_are_counted_by_the_text_pipeline_of_a_language(files):
     rough = check_corpus([files / "train.jsonl"])
-    kept = check_corpus([files / "train.jsonl"], language="en")
+    kept = check_corpus([files / "train.jsonl"], text=TextConfig())
     assert rough.corpus.splits["train"].words.max == 2
     assert kept.corpus.splits["train"].words.max == 1
 

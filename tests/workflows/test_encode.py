@@ -12,7 +12,7 @@ import pytest
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.writers import write_documents
 from taxocaps.datasets import toy
-from taxocaps.errors import CorpusError, FileError, GraphError, StoreError, TaxocapsError
+from taxocaps.errors import ConfigError, CorpusError, FileError, GraphError, StoreError, TaxocapsError, WriteError
 from taxocaps.graph.document_graph import GraphOfWords
 from taxocaps.graph.store import open_store
 from taxocaps.text.pipeline import TextPipeline
@@ -69,7 +69,6 @@ def test_the_manifest_tells_what_the_store_was_made_from(tmp_path, corpus):
 def test_nothing_but_the_store_is_left(tmp_path, corpus):
     encode(corpus, tmp_path / "store")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["corpus.jsonl", "store"]
-    assert not (tmp_path / "store" / "tokens").exists()
 
 
 def test_another_vocabulary_is_used_as_it_is(tmp_path, corpus):
@@ -166,7 +165,7 @@ def test_interrupted_work_goes_on_and_ends_the_same(tmp_path):
     with pytest.raises(StopError):
         encode(corpus, tmp_path / "store", progress=stop)
     assert not (tmp_path / "store").exists()
-    kept = sorted((tmp_path / ".store.partial" / "tokens").iterdir())
+    kept = sorted((tmp_path / ".store.partial" / "kept").iterdir())
     assert len(kept) == 2
     times = [path.stat().st_mtime_ns for path in kept]
     after = []
@@ -181,6 +180,111 @@ def test_interrupted_work_goes_on_and_ends_the_same(tmp_path):
         assert (tmp_path / "store" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
+def stopped_in(stage_to_stop):
+    def stop(stage, done, total=None):
+        if stage == stage_to_stop and done:
+            raise StopError
+
+    return stop
+
+
+@pytest.mark.parametrize("stage", ["reading documents", "training word vectors", "building words-matrices"])
+def test_nothing_of_an_interrupted_run_gets_into_another(tmp_path, corpus, stage):
+    vectors = resolve_config(overrides=["vectors.source=skip-gram", "vectors.dimension=4"])
+    with pytest.raises(StopError):
+        encode(corpus, tmp_path / "store", vectors, progress=stopped_in(stage))
+    other = tmp_path / "other.jsonl"
+    write_documents([Document("Quite another document.")], other)
+    encode(other, tmp_path / "store")
+    encode(other, tmp_path / "clean")
+    names = sorted(path.name for path in (tmp_path / "clean").iterdir())
+    assert sorted(path.name for path in (tmp_path / "store").iterdir()) == names
+    assert "vectors.npy" not in names
+    for name in names:
+        assert (tmp_path / "store" / name).read_bytes() == (tmp_path / "clean" / name).read_bytes()
+
+
+def test_a_damaged_chunk_of_an_interrupted_run_is_made_again(tmp_path, corpus):
+    with pytest.raises(StopError):
+        encode(corpus, tmp_path / "store", progress=stopped_in("reading documents"))
+    (chunk,) = (tmp_path / ".store.partial" / "kept").iterdir()
+    chunk.write_bytes(chunk.read_bytes()[:100])
+    assert encode(corpus, tmp_path / "store").documents == 14
+
+
+def test_bad_input_leaves_nothing_even_after_many_good_documents(tmp_path):
+    path = tmp_path / "corpus.jsonl"
+    write_many(path, 1_500)
+    with path.open("a") as file:
+        file.write("not json\n")
+    with pytest.raises(CorpusError, match="line 1501"):
+        encode(path, tmp_path / "store")
+    assert [found.name for found in tmp_path.iterdir()] == ["corpus.jsonl"]
+
+
+def test_one_run_at_a_time(tmp_path, corpus):
+    def start_another(stage, done, total=None):
+        with pytest.raises(FileError, match="another run is writing there; wait for it"):
+            encode(corpus, tmp_path / "store")
+
+    encode(corpus, tmp_path / "store", progress=start_another)
+    encode(corpus, tmp_path / "clean")
+    assert (tmp_path / "store" / "words.npy").read_bytes() == (tmp_path / "clean" / "words.npy").read_bytes()
+
+
+def test_the_vocabulary_of_a_store_comes_with_its_options(tmp_path, corpus):
+    encode(corpus, tmp_path / "train", resolve_config(overrides=["graph.T=30", "text.lowercase=false"]))
+    with pytest.raises(ConfigError, match=r"train was encoded with text\.lowercase=False, not True"):
+        encode(corpus, tmp_path / "test", vocabulary=tmp_path / "train")
+    encode(corpus, tmp_path / "test", vocabulary=tmp_path / "train" / "vocabulary.tsv")
+
+
+def test_the_source_hash_is_of_the_documents_alone(tmp_path, corpus):
+    encode(corpus, tmp_path / "a")
+    encode(corpus, tmp_path / "b", resolve_config(overrides=["text.lemmas=none"]))
+    relabelled = tmp_path / "relabelled.jsonl"
+    relabelled.write_text(corpus.read_text().replace('"labels": [', '"labels": ["new", '))
+    encode(relabelled, tmp_path / "c")
+    a, b, c = (open_store(tmp_path / name).manifest["hashes"]["source"] for name in "abc")
+    assert a == b != c
+
+
+def test_the_current_folder_is_refused(tmp_path, corpus, monkeypatch):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    with pytest.raises(FileError, match="is the current folder"):
+        encode(corpus, ".")
+
+
+def test_a_place_that_cannot_be_written_keeps_nothing_and_says_nothing_of_it(tmp_path, corpus):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(WriteError) as caught:
+        encode(corpus, tmp_path / "file" / "store")
+    assert "is kept" not in str(caught.value)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind_of_input", ["text", "tokens"])
+def test_memory_does_not_grow_with_the_corpus(tmp_path, kind_of_input):
+    """Four times the documents take about the same memory, as texts and as ready tokens."""
+    peaks = []
+    for count in (2_000, 8_000):
+        corpus = tmp_path / f"{count}.jsonl"
+        generator = np.random.default_rng(0)
+        with corpus.open("w") as file:
+            for _ in range(count):
+                words = [f"word{number}" for number in generator.integers(0, 2_000, 1_500)]
+                file.write(json.dumps({kind_of_input: words if kind_of_input == "tokens" else " ".join(words)}) + "\n")
+        code = (
+            "import re, sys; from pathlib import Path; from taxocaps import encode; encode(*sys.argv[1:]); "
+            "print(re.search(r'VmHWM:\\s+(\\d+)', Path('/proc/self/status').read_text())[1])"
+        )
+        command = [sys.executable, "-c", code, str(corpus), str(tmp_path / f"store-{count}")]
+        peaks.append(int(subprocess.run(command, check=True, capture_output=True, text=True).stdout) / 1024)
+    assert peaks[1] < 1.3 * peaks[0]
+    assert peaks[1] < 700
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGKILL])
 def test_a_killed_process_leaves_no_store_and_can_be_resumed(tmp_path, kind):
@@ -188,7 +292,7 @@ def test_a_killed_process_leaves_no_store_and_can_be_resumed(tmp_path, kind):
     write_many(corpus, 60_000)
     command = [sys.executable, "-m", "taxocaps", "encode", str(corpus), "--out", str(tmp_path / "store")]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    tokens = tmp_path / ".store.partial" / "tokens"
+    tokens = tmp_path / ".store.partial" / "kept"
     deadline = time.monotonic() + 60
     while len(list(tokens.glob("*.npz")) if tokens.exists() else []) < 3 and time.monotonic() < deadline:
         time.sleep(0.02)

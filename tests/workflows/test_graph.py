@@ -17,7 +17,7 @@ def test_the_papers_sentence_from_raw_text():
 
 def test_text_file_and_standard_input_give_the_same(tmp_path, monkeypatch):
     (tmp_path / "my text.txt").write_text(TEXT)
-    monkeypatch.setattr("sys.stdin", io.StringIO(TEXT))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(TEXT.encode())))
     from_text = inspect_document(TEXT)
     assert inspect_document(str(tmp_path / "my text.txt")) == from_text == inspect_document("-")
     assert from_text.central_words[0].word == from_text.matrix[0].central_word == "company"
@@ -55,3 +55,17 @@ def test_a_document_of_a_corpus(tmp_path):
     assert [central.word for central in inspect_document(str(path), id="b").central_words] == ["Dogs", "bark", "loud"]
     with pytest.raises(CorpusError, match=r"corpus\.jsonl: no document has the id 'c'"):
         inspect_document(str(path), id="c")
+
+
+def test_texts_of_any_length_are_texts(monkeypatch):
+    assert inspect_document("word " * 100).words == 1
+    assert inspect_document("x" * 300).words <= 1
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO("café".encode("latin-1"))))
+    report = inspect_document("-", resolve_config(options={"corpus.encoding": "latin-1"}))
+    assert report.central_words[0].word == "café"
+
+
+def test_a_file_of_documents_needs_an_id(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"text": "Cats purr."}\n')
+    with pytest.raises(FileError, match=r"a\.jsonl: is a file of documents; choose one of them with --id"):
+        inspect_document(str(tmp_path / "a.jsonl"))

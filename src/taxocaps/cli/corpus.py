@@ -1,5 +1,6 @@
 """`taxocaps corpus`: check and convert files of documents."""
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -41,8 +42,9 @@ def check(
     """
     from taxocaps.workflows.corpus import check_corpus
 
+    text = dataclasses.replace(config.text, language=language) if language else None
     with shown_progress(quiet or as_json) as progress:
-        checked = check_corpus(files, taxonomy, config.corpus, language=language, progress=progress)
+        checked = check_corpus(files, taxonomy, config.corpus, text=text, progress=progress)
     if as_json:
         print_json(checked)
     elif not quiet:
@@ -60,13 +62,16 @@ def convert(
         typer.Option(help="The format to write, if the suffix does not tell it."),
     ] = None,
     quiet: Quiet = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write documents in another format."""
     from taxocaps.workflows.corpus import convert_corpus
 
-    with shown_progress(quiet) as progress:
+    with shown_progress(quiet or as_json) as progress:
         reading = convert_corpus(source, target, config.corpus, format=to, progress=progress)
-    if not quiet:
+    if as_json:
+        print_json(reading)
+    elif not quiet:
         skipped = f", {reading.skipped:,} broken records skipped" if reading.skipped else ""
         typer.echo(f"{reading.documents:,} documents written to {target}{skipped}")
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from taxocaps.cli.console import console, print_json
+from taxocaps.cli.console import console, print_json, shown_progress
 from taxocaps.cli.options import AsJson, Quiet
 
 __all__ = ["app"]
@@ -30,7 +30,8 @@ def pydocs(
     """
     from taxocaps.workflows.data import write_dataset
 
-    report = write_dataset("pydocs", out)
+    with shown_progress(quiet or as_json) as progress:
+        report = write_dataset("pydocs", out, progress=progress)
     if as_json:
         print_json(report)
     elif not quiet:

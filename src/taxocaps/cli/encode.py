@@ -37,6 +37,7 @@ def encode(
     rows of its words-matrix. Interrupted work goes on where it stopped when the command is given again.
     """
     from taxocaps.workflows.encode import encode as run
+    from taxocaps.workflows.work_folder import resume_hint
 
     try:
         with shown_progress(quiet or as_json) as progress:
@@ -50,7 +51,7 @@ def encode(
                 progress=progress,
             )
     except KeyboardInterrupt:
-        tell(f"interrupted; the finished part is kept, and the same command goes on from there ({out} is untouched)")
+        tell(f"interrupted{resume_hint(out)}")
         raise typer.Exit(130) from None
     if as_json:
         print_json(report)
@@ -68,6 +69,8 @@ def _show(report: "EncodeReport") -> None:
     table.add_row("words kept", f"{report.words:,} ({words:.0f} a document)")
     table.add_row("vocabulary", f"{report.vocabulary:,}")
     table.add_row("rows", f"{report.rows:,} ({rows:.0f} a document)")
+    if not report.counts_are_exact:
+        table.add_row("", "the rarest words were forgotten while counting: there were millions")
     if report.vectors_found is not None:
         table.add_row("words with a vector", f"{report.vectors_found:.1%}")
     if report.without_words:

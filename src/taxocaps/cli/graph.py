@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from taxocaps.cli.console import console, print_json
+from taxocaps.cli.console import console, print_json, shown_progress
 from taxocaps.cli.options import CORPUS_OPTIONS, AsJson, Quiet, with_config
 
 if TYPE_CHECKING:
@@ -39,7 +39,8 @@ def graph(
     """
     from taxocaps.workflows.graph import inspect_document
 
-    report = inspect_document(text_or_file, config, id=id, out=out, most_words=words)
+    with shown_progress(quiet or as_json) as progress:
+        report = inspect_document(text_or_file, config, id=id, out=out, most_words=words, progress=progress)
     if as_json:
         print_json(report)
     elif not quiet:

@@ -69,10 +69,9 @@ def check(
         for problem in found.problems:
             where = f"{file}, line {problem.line}" if problem.line else str(file)
             typer.echo(f"{where}: {problem.message}")
-        problems = f"{len(found.problems)} problems" if len(found.problems) != 1 else "1 problem"
-        typer.echo(
-            f"{file}: {found.labels:,} labels, {found.edges:,} edges, {problems if found.problems else 'no problems'}"
-        )
+        count = len(found.problems)
+        verdict = {0: "no problems", 1: "1 problem"}.get(count, f"{count:,} problems")
+        typer.echo(f"{file}: {found.labels:,} labels with the root, {found.edges:,} edges, {verdict}")
     if found.problems:
         raise typer.Exit(2)
 
@@ -87,12 +86,15 @@ def convert(
     skos_label: SkosLabel = "uri",
     language: Language = "en",
     quiet: Quiet = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write a taxonomy in another format."""
     from taxocaps.workflows.taxonomy import convert_taxonomy
 
     written = convert_taxonomy(source, target, _options(format, encoding, skos_label, language), format=to)
-    if not quiet:
+    if as_json:
+        print_json(written)
+    elif not quiet:
         typer.echo(f"{written.labels:,} labels, {written.edges:,} edges written to {target}")
 
 

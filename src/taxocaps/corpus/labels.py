@@ -172,7 +172,7 @@ def _unknown_message(
     others = "" if not more else ", nor is 1 other label" if more == 1 else f", nor are {more} other labels"
     return (
         f"{document_name(ids[number] if ids else None, number + 1)}: the label {label!r} is not in the taxonomy{hint}"
-        f"{others}; correct {'it' if not more else 'them'}, or choose --unknown-labels add or --unknown-labels drop"
+        f"{others}; correct {'it' if not more else 'them'}, or set labels.unknown to add or drop"
     )
 
 

@@ -79,6 +79,8 @@ def read_documents(
         FileError: When the file cannot be read, or its format not be told.
     """
     path, config = Path(path), config or CorpusConfig()
+    if str(path) != "-" and not path.exists():
+        raise FileError(f"{path}: no such file or folder; check the path")
     return _documents(path, config, format_of(path, config.format), report or ReadReport())
 
 

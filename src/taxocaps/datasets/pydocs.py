@@ -3,7 +3,7 @@
 import hashlib
 import platform
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from taxocaps.corpus.dataset import Dataset
@@ -40,7 +40,13 @@ _LEVELS = 3
 _SHARES = {"train": 70, "dev": 15, "test": 15}
 
 
-def load(min_words: int = 20, min_documents: int = 25, packages: Sequence[str] = PACKAGES) -> Dataset:
+def load(
+    min_words: int = 20,
+    min_documents: int = 25,
+    packages: Sequence[str] = PACKAGES,
+    *,
+    progress: Callable[[int, int], None] | None = None,
+) -> Dataset:
     """Make the corpus from the source files at hand; the same files always give the same corpus.
 
     Each docstring is a document. Its labels are the modules it lies in, at most three levels of them ("scipy",
@@ -50,12 +56,17 @@ def load(min_words: int = 20, min_documents: int = 25, packages: Sequence[str] =
         min_words: Shorter docstrings are left out.
         min_documents: A label with fewer documents is dropped; its documents keep the labels above it.
         packages: Top-level packages, "python" for the standard library; those not installed are left out.
+        progress: Told how many packages are read, out of how many.
 
     Raises:
         CorpusError: When nothing is left.
     """
     installed = [name for name in packages if package_folder(name)]
-    found = (docstring for name in installed for docstring in read_docstrings(name, min_words))
+    found: list[Docstring] = []
+    for number, name in enumerate(installed, 1):
+        found += read_docstrings(name, min_words)
+        if progress:
+            progress(number, len(installed))
     documents = _drop_rare(_merge(found), min_documents)
     if not documents:
         raise CorpusError(

@@ -2,9 +2,12 @@
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from importlib.metadata import version
 from pathlib import Path
 
+from taxocaps._version import __version__
 from taxocaps.corpus.document import Document
+from taxocaps.errors import FileError, StoreError
 from taxocaps.text.pipeline import TextPipeline
 from taxocaps.text.token_chunk import TokenChunk
 
@@ -14,8 +17,8 @@ __all__ = ["TokenCache"]
 class TokenCache:
     """A folder of tokenised chunks.
 
-    Each file carries in its name a digest of the documents and of the pipeline it was made with, so that a chunk is
-    used again exactly when it would come out the same.
+    Each file carries in its name a digest of its documents, the pipeline and the versions it was made with, so that a
+    chunk is used again only when it would come out the same.
     """
 
     def __init__(self, folder: Path, pipeline: TextPipeline) -> None:
@@ -23,22 +26,15 @@ class TokenCache:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         self.pipeline = pipeline
-        self._key = pipeline.fingerprint.encode()
+        self._key = f"{__version__} {version('simplemma')} {pipeline.fingerprint}".encode()
         self._files: list[Path] = []
-
-    @property
-    def digest(self) -> str:
-        """A digest of everything added so far."""
-        names = "".join(path.name for path in self._files)
-        return hashlib.sha256(names.encode()).hexdigest()
 
     def add(self, documents: Sequence[Document]) -> TokenChunk:
         """Tokenise the next chunk of documents, or read it back if a run before this one got so far."""
         number = len(self._files)
         path = self._folder / f"{number:06d}-{self._digest(documents)}.npz"
-        if path.exists():
-            chunk = TokenChunk.load(path)
-        else:
+        chunk = _load_if_sound(path)
+        if chunk is None:
             chunk = self.pipeline.chunk(document.content for document in documents)
             for outdated in self._folder.glob(f"{number:06d}-*"):
                 outdated.unlink()
@@ -57,3 +53,10 @@ class TokenCache:
             text, kind = (content, "text") if isinstance(content, str) else ("\0".join(content), "tokens")
             digest.update(f"{kind} {len(text)} {text}".encode("utf-8", "surrogatepass"))
         return digest.hexdigest()[:32]
+
+
+def _load_if_sound(path: Path) -> TokenChunk | None:
+    try:
+        return TokenChunk.load(path) if path.exists() else None
+    except (FileError, StoreError):  # cut off or changed by someone: it is made again
+        return None

@@ -164,6 +164,10 @@ class GraphOfWords:
 
     def rows(self) -> tuple[Row, ...]:
         """The arranged words-matrix: the rows of the N most central words."""
+        return self._rows
+
+    @cached_property
+    def _rows(self) -> tuple[Row, ...]:
         return tuple(self.row(word) for word in self.central_words[: self.config.N])
 
     @cached_property

@@ -156,23 +156,30 @@ def _read_manifest(path: Path) -> Mapping[str, Any]:
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         found = manifest.get("format") if isinstance(manifest, dict) else None
         raise StoreError(f"{path}: is of format {found!r}, not {FORMAT!r}; encode the corpus again (--overwrite)")
-    missing = [key for key in ("hashes", "counts", "arrays") if not isinstance(manifest.get(key), dict)]
-    missing += [name for name in _ARRAYS if name not in manifest.get("arrays", {})]
+    wanted = ("config", "hashes", "counts", "arrays", *(f"arrays.{name}" for name in _ARRAYS))
+    missing = [key for key in wanted if not isinstance(_lookup(manifest, key), dict)]
     if missing:
         raise StoreError(f"{path / _MANIFEST}: {missing[0]} is missing; encode the corpus again (--overwrite)")
     return manifest
 
 
+def _lookup(manifest: Mapping[str, Any], key: str) -> Any:
+    value: Any = manifest
+    for part in key.split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    return value
+
+
 def _open_array(path: Path, name: str, described: Mapping[str, Any]) -> NDArray[Any]:
     file = path / f"{name}.npy"
     try:
-        # An empty file cannot be mapped; an array without rows is small enough to read.
-        empty = 0 in described["shape"]
-        array: NDArray[Any] = np.load(file, mmap_mode=None if empty else "r", allow_pickle=False)
+        # An array without rows cannot be mapped, but is small enough to read.
+        is_small = file.stat().st_size < 1_024
+        array: NDArray[Any] = np.load(file, mmap_mode=None if is_small else "r", allow_pickle=False)
     except FileNotFoundError as error:
         raise StoreError(f"{file}: is missing from the store; encode the corpus again (--overwrite)") from error
     except (OSError, ValueError, EOFError) as error:
         raise StoreError(f"{file}: damaged or cut off; encode the corpus again (--overwrite)") from error
-    if list(array.shape) != list(described["shape"]) or str(array.dtype) != described["dtype"]:
+    if list(array.shape) != described.get("shape") or str(array.dtype) != described.get("dtype"):
         raise StoreError(f"{file}: does not match {_MANIFEST}; encode the corpus again (--overwrite)")
     return array

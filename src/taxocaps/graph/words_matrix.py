@@ -12,7 +12,7 @@ from taxocaps.graph.arrays import Int8s, Int32s, Int64s
 from taxocaps.graph.config import MOST_WORDS_FOR_DIJKSTRA, GraphConfig
 from taxocaps.graph.document_graph import too_many_words
 
-__all__ = ["WordsMatrices", "encode_documents"]
+__all__ = ["PaddedMatrices", "WordsMatrices", "encode_documents"]
 
 _TASKS_PER_THREAD = 4
 """Documents differ in length: a few tasks per thread keep all threads busy to the end."""
@@ -38,20 +38,20 @@ class WordsMatrices:
         """The number of documents."""
         return len(self.offsets) - 1
 
-    def padded(self, documents: Sequence[int], N: int | None = None) -> "WordsMatrices":
-        """Some documents as dense arrays: words [B, N, T], blocks [B, N, T], block_counts [B, N].
+    def padded(self, documents: Sequence[int], N: int | None = None) -> "PaddedMatrices":
+        """Some documents as dense arrays.
 
         Args:
             documents: Their numbers, in the order wanted.
             N: Rows per document; by default as many as the document with the most rows has.
         """
-        starts, ends = self.offsets[np.asarray(documents)], self.offsets[np.asarray(documents) + 1]
+        numbers = np.asarray(documents, np.int64)
+        starts, ends = self.offsets[numbers], self.offsets[numbers + 1]
         rows = int((ends - starts).max(initial=0)) if N is None else N
-        dense = WordsMatrices(
+        dense = PaddedMatrices(
             np.zeros((len(documents), rows, self.words.shape[1]), np.int32),
             np.zeros((len(documents), rows, self.words.shape[1]), np.int8),
             np.zeros((len(documents), rows), np.int8),
-            np.arange(len(documents) + 1, dtype=np.int64) * rows,
         )
         for place, (start, end) in enumerate(zip(starts, ends, strict=True)):
             filled = min(int(end - start), rows)
@@ -59,6 +59,21 @@ class WordsMatrices:
             dense.blocks[place, :filled] = self.blocks[start : start + filled]
             dense.block_counts[place, :filled] = self.block_counts[start : start + filled]
         return dense
+
+
+@dataclass(frozen=True)
+class PaddedMatrices:
+    """The words-matrices of a batch, all with the same number of rows; rows that do not exist are zero.
+
+    Attributes:
+        words: [B, N, T] vocabulary ids, 0 for padding.
+        blocks: [B, N, T] the number of each word's block in its row, from 1; 0 for padding.
+        block_counts: [B, N] blocks in the row; 0 for a row that does not exist.
+    """
+
+    words: Int32s
+    blocks: Int8s
+    block_counts: Int8s
 
 
 def encode_documents(

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 
-from taxocaps.errors import TaxonomyError
+from taxocaps.errors import FileError, TaxonomyError
 from taxocaps.taxonomy.formats import TaxonomyFormat, taxonomy_format
 from taxocaps.taxonomy.lines import parse_hier, parse_tsv, scan_lines
 from taxocaps.taxonomy.markup import parse_json, parse_yaml
@@ -61,6 +61,8 @@ def scan_taxonomy(
         FileError: If the file cannot be read, or its suffix tells no format.
     """
     path = Path(path)
+    if str(path) != "-" and not path.is_file():
+        raise FileError(f"{path}: {'is a directory; give a file' if path.is_dir() else 'no such file; check the path'}")
     scanners: dict[TaxonomyFormat, Callable[[], TaxonomyScan]] = {
         "tsv": lambda: scan_lines(path, encoding, parse_tsv),
         "hier": lambda: scan_lines(path, encoding, parse_hier),

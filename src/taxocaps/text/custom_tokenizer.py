@@ -3,11 +3,12 @@
 import difflib
 import importlib
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 from taxocaps.errors import TextError
 
-__all__ = ["custom_tokenizer"]
+__all__ = ["code_of", "custom_tokenizer"]
 
 
 def custom_tokenizer(name: str) -> Callable[[str], list[str]]:
@@ -28,6 +29,12 @@ def custom_tokenizer(name: str) -> Callable[[str], list[str]]:
         return _checked(tokens, name)
 
     return words
+
+
+def code_of(name: str) -> str:
+    """The source of the module that holds the tokenizer, by which a change of it is noticed; empty if it has none."""
+    origin = getattr(importlib.import_module(name.partition(":")[0]), "__file__", None)
+    return Path(origin).read_text(encoding="utf-8", errors="replace") if origin and origin.endswith(".py") else ""
 
 
 def _imported(name: str) -> Callable[[str], Iterable[Any]]:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from taxocaps.errors import TextError
 from taxocaps.settings import Settings, as_mapping, fingerprint
-from taxocaps.text.custom_tokenizer import custom_tokenizer
+from taxocaps.text.custom_tokenizer import code_of, custom_tokenizer
 from taxocaps.text.lemmas import lemmatizer
 from taxocaps.text.normalize import LONGEST_WORD, Normalizer
 from taxocaps.text.spacy_tokenizer import spacy_tokenizer
@@ -112,8 +112,12 @@ class TextPipeline:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the configuration and of the stop words, which may come from a file that changes."""
-        return fingerprint([as_mapping(self.config), sorted(_stop_words(self.config))])
+        """A hash of all that decides the words: the configuration, and what a user's files and functions hold."""
+        name = self.config.tokenizer
+        is_own = ":" in name and not name.startswith("spacy:")
+        uses_stop_words = name == "words" or (name.startswith("spacy:") and self.config.stop_words != "default")
+        stop_words = sorted(_stop_words(self.config)) if uses_stop_words else []
+        return fingerprint([as_mapping(self.config), stop_words, code_of(name) if is_own else ""])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.config,)

@@ -128,7 +128,9 @@ def align(
     mean, spread = np.zeros(dimension), np.full(dimension, _UNTRAINED_SPREAD)
     if len(vectors.words) > 1:
         mean, spread = vectors.vectors.mean(axis=0), vectors.vectors.std(axis=0)
-    aligned = generator.normal(mean, spread, (len(vocabulary), dimension)).astype(np.float32)
+    aligned = generator.standard_normal((len(vocabulary), dimension), dtype=np.float32)
+    aligned *= spread.astype(np.float32)
+    aligned += mean.astype(np.float32)
     aligned[Vocabulary.PADDING] = 0
     numbers = vocabulary.ids(vectors.words)
     known = numbers != Vocabulary.UNKNOWN

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from taxocaps.corpus.fields import CorpusConfig
+from taxocaps.errors import ConfigError
 from taxocaps.graph.config import GraphConfig
 from taxocaps.settings import Settings, as_mapping, nested, parse_override, read_mapping, resolve
 from taxocaps.text.pipeline import TextConfig
@@ -36,6 +37,10 @@ def resolve_config(
         options: Values by their full key, such as `{"corpus.text_field": "body"}`.
     """
     layers = [read_mapping(file)] if file else []
+    try:
+        resolve(EncodeConfig, *layers)
+    except ConfigError as error:
+        raise ConfigError(f"{file}: {error}") from error
     named = [nested(key, value) for key, value in (options or {}).items()]
     return resolve(EncodeConfig, *layers, *map(parse_override, overrides), *named)
 

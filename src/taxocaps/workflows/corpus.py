@@ -10,7 +10,7 @@ from taxocaps.corpus.readers import ReadReport, read_documents
 from taxocaps.corpus.statistics import CorpusReport
 from taxocaps.corpus.statistics import check_corpus as check_documents
 from taxocaps.corpus.writers import write_documents
-from taxocaps.files import format_suffix
+from taxocaps.files import format_stem
 from taxocaps.taxonomy.readers import read_taxonomy
 from taxocaps.text.pipeline import TextConfig, TextPipeline
 from taxocaps.workflows.progress import Progress, silent
@@ -40,7 +40,7 @@ def check_corpus(
     taxonomy: Path | None = None,
     config: CorpusConfig | None = None,
     *,
-    language: str | None = None,
+    text: TextConfig | None = None,
     progress: Progress = silent,
 ) -> CheckedCorpus:
     """Read a corpus once and report what is in it and what may be wrong with it.
@@ -50,16 +50,16 @@ def check_corpus(
             documents of one file are parted by their split field, if they have one.
         taxonomy: The file of the taxonomy; without one, labels are only counted.
         config: How to read the documents.
-        language: Count the words that the text pipeline of this language keeps, not all that white space parts.
+        text: Count the words that this text pipeline keeps, not all that white space parts.
         progress: Told how many documents are read.
     """
     reading = ReadReport()
     documents = _by_split(files, config or CorpusConfig(), reading, progress)
     labels = read_taxonomy(taxonomy) if taxonomy else None
-    if language is None:
+    if text is None:
         found = check_documents(documents, labels)
     else:
-        pipeline = TextPipeline(TextConfig(language=language))
+        pipeline = TextPipeline(text)
         found = check_documents(documents, labels, words_of=lambda text: pipeline(text).words)
     return CheckedCorpus(found, tuple(_findings(found)), reading.skipped, tuple(reading.messages))
 
@@ -85,12 +85,17 @@ def convert_corpus(
 def _by_split(
     files: Sequence[Path], config: CorpusConfig, reading: ReadReport, progress: Progress
 ) -> Iterator[tuple[str, Document]]:
-    for file in files:
-        name = (
-            file.name.removesuffix(file.suffix) if not format_suffix(file) else file.name.split(format_suffix(file))[0]
-        )
+    for file, name in zip(files, _split_names(files), strict=True):
         for document in _counted(read_documents(file, config, report=reading), reading, progress):
             yield (document.split or name) if len(files) == 1 else name, document
+
+
+def _split_names(files: Sequence[Path]) -> list[str]:
+    """The names of files as names of splits; files of one name are told apart by their folders."""
+    names = [format_stem(file) for file in files]
+    if len(set(names)) < len(names):
+        names = [f"{file.absolute().parent.name}/{name}" for file, name in zip(files, names, strict=True)]
+    return names
 
 
 def _counted(documents: Iterator[Document], reading: ReadReport, progress: Progress) -> Iterator[Document]:

@@ -8,10 +8,14 @@ from taxocaps.corpus.dataset import Dataset
 from taxocaps.corpus.writers import write_documents
 from taxocaps.datasets import pydocs, toy
 from taxocaps.taxonomy.writers import write_taxonomy
+from taxocaps.workflows.progress import Progress, silent
 
 __all__ = ["DATASETS", "DataReport", "write_dataset"]
 
-DATASETS: Mapping[str, Callable[[], Dataset]] = {"pydocs": pydocs.load, "toy": toy.load}
+DATASETS: Mapping[str, Callable[[Callable[[int, int], None]], Dataset]] = {
+    "pydocs": lambda progress: pydocs.load(progress=progress),
+    "toy": lambda progress: toy.load(),
+}
 """The data sets that need no files of the user's, by name."""
 
 
@@ -26,9 +30,9 @@ class DataReport:
     description: str
 
 
-def write_dataset(name: str, out: Path) -> DataReport:
+def write_dataset(name: str, out: Path, *, progress: Progress = silent) -> DataReport:
     """Write a data set to a folder: `train.jsonl`, ... and `taxonomy.tsv`; each file appears when it is complete."""
-    dataset = DATASETS[name]()
+    dataset = DATASETS[name](lambda done, total: progress("reading packages", done, total))
     counts = {split: write_documents(documents, out / f"{split}.jsonl") for split, documents in dataset.splits.items()}
     write_taxonomy(dataset.taxonomy, out / "taxonomy.tsv")
     return DataReport(

@@ -1,8 +1,8 @@
 """Encode a corpus: from a file of documents to a store of words-matrices, in bounded memory, resumable."""
 
+import hashlib
 import json
 import os
-import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,8 +14,8 @@ from taxocaps.corpus.document import Document, document_name
 from taxocaps.corpus.readers import ReadReport, read_documents
 from taxocaps.encoding.token_cache import TokenCache
 from taxocaps.encoding.words_matrix import encode_chunk
-from taxocaps.errors import FileError, GraphError, WriteError
-from taxocaps.graph.store import StoreWriter
+from taxocaps.errors import ConfigError, FileError, GraphError, VectorsError, WriteError
+from taxocaps.graph.store import StoreWriter, open_store
 from taxocaps.settings import as_mapping, fingerprint
 from taxocaps.text.pipeline import TextPipeline
 from taxocaps.text.vector_files import load_vectors
@@ -23,6 +23,7 @@ from taxocaps.text.vectors import align, train_skip_gram
 from taxocaps.text.vocabulary import Vocabulary, WordCounter
 from taxocaps.workflows.config import EncodeConfig
 from taxocaps.workflows.progress import Progress, silent
+from taxocaps.workflows.work_folder import WorkFolder, resume_hint
 
 __all__ = ["EncodeReport", "encode"]
 
@@ -42,6 +43,7 @@ class EncodeReport:
         words: Words kept in all documents.
         rows: Rows of all words-matrices.
         vocabulary: Size of the vocabulary, padding and unknown word included.
+        counts_are_exact: False if there were so many different words that the rarest were forgotten while counting.
         vectors_found: Share of the vocabulary found in a file of word vectors, if one was given.
         problems: The first few broken records.
     """
@@ -53,6 +55,7 @@ class EncodeReport:
     words: int
     rows: int
     vocabulary: int
+    counts_are_exact: bool
     vectors_found: float | None
     problems: tuple[str, ...]
 
@@ -85,19 +88,18 @@ def encode(
     Returns:
         Counts of what was encoded and left out.
     """
-    out = Path(out)
+    out, config = Path(out), config or EncodeConfig()
     _check_target(out, overwrite)
-    run = _Run(Path(corpus), out, config or EncodeConfig(), threads or os.cpu_count() or 1, progress)
+    _check_vectors(config)
+    given = _load_vocabulary(Path(vocabulary), config) if vocabulary else None
     try:
-        return run(_load_vocabulary(Path(vocabulary)) if vocabulary else None)
+        with WorkFolder(out) as work:
+            run = _Run(Path(corpus), work, config, threads or os.cpu_count() or 1, progress)
+            return run(TextPipeline(config.text), given)
     except (OSError, WriteError) as error:
         reason = error if isinstance(error, OSError) else error.__cause__
-        raise WriteError(
-            f"{out}: cannot be written: {getattr(reason, 'strerror', None) or reason}; "
-            "the finished part is kept, and the same command goes on from there"
-        ) from error
-    finally:
-        run.tidy()
+        text = getattr(reason, "strerror", None) or reason
+        raise WriteError(f"{out}: cannot be written: {text}{resume_hint(out)}") from error
 
 
 @dataclass
@@ -105,59 +107,50 @@ class _Run:
     """One encoding run: what it works on, and what it has counted so far."""
 
     corpus: Path
-    out: Path
+    work: WorkFolder
     config: EncodeConfig
     threads: int
     progress: Progress
     reading: ReadReport = field(default_factory=ReadReport)
     counter: WordCounter = field(default_factory=WordCounter)
+    source: "hashlib._Hash" = field(default_factory=hashlib.sha256)
     words: int = 0
     without_words: int = 0
 
-    @property
-    def folder(self) -> Path:
-        """Where the work is done."""
-        return self.out.parent / f".{self.out.name}.partial"
-
-    def __call__(self, vocabulary: Vocabulary | None) -> EncodeReport:
-        pipeline = TextPipeline(self.config.text)
-        self.folder.mkdir(parents=True, exist_ok=True)
-        cache = TokenCache(self.folder / "tokens", pipeline)
+    def __call__(self, pipeline: TextPipeline, vocabulary: Vocabulary | None) -> EncodeReport:
+        cache = TokenCache(self.work.kept, pipeline)
         self._tokenise(cache)
         if vocabulary is None:
             vocabulary = Vocabulary.from_counts(self.counter.counts, self.config.vocabulary)
-        vocabulary.save(self.folder / "vocabulary.tsv")
+        vocabulary.save(self.work.result / "vocabulary.tsv")
         found = self._write_vectors(cache, vocabulary)
         rows = self._write_rows(cache, vocabulary)
-        shutil.rmtree(self.folder / "tokens")
-        _replace(self.out, self.folder)
+        self.work.publish()
         return EncodeReport(
-            out=str(self.out),
+            out=str(self.work.target),
             documents=self.reading.documents,
             skipped=self.reading.skipped,
             without_words=self.without_words,
             words=self.words,
             rows=rows,
             vocabulary=len(vocabulary),
+            counts_are_exact=self.counter.exact,
             vectors_found=found,
             problems=tuple(self.reading.messages),
         )
 
-    def tidy(self) -> None:
-        """Leave nothing behind but work that another run can use."""
-        if self.folder.exists() and not any(self.folder.glob("tokens/*.npz")):
-            shutil.rmtree(self.folder)
-
     def _tokenise(self, cache: TokenCache) -> None:
         """Read all documents once: words go to the cache and are counted, ids and labels to `documents.jsonl`."""
         documents = read_documents(self.corpus, self.config.corpus, report=self.reading)
-        with (self.folder / "documents.jsonl").open("w", encoding="utf-8") as listing:
+        with (self.work.result / "documents.jsonl").open("w", encoding="utf-8") as listing:
             for chunk_of_documents in _chunks(documents):
                 chunk = cache.add(chunk_of_documents)
                 self.counter.add(chunk)
                 self.words += len(chunk.ids)
                 self.without_words += int(np.count_nonzero(np.diff(chunk.offsets) == 0))
-                listing.writelines(map(_listed, chunk_of_documents))
+                for document in chunk_of_documents:
+                    listing.write(line := _listed(document))
+                    self.source.update(f"{line}{document.content!r}".encode("utf-8", "surrogatepass"))
                 self.progress("reading documents", self.reading.documents)
 
     def _write_vectors(self, cache: TokenCache, vocabulary: Vocabulary) -> float | None:
@@ -175,14 +168,14 @@ class _Run:
         else:
             loaded = load_vectors(Path(options.source), words=vocabulary)
             vectors, found = align(vocabulary, loaded, np.random.default_rng(options.seed))
-        np.save(self.folder / "vectors.npy", vectors)
+        np.save(self.work.result / "vectors.npy", vectors)
         return found
 
     def _write_rows(self, cache: TokenCache, vocabulary: Vocabulary) -> int:
         """Run the graph kernels over the cached words; returns the number of rows written."""
         graph, done, rows = self.config.graph, 0, 0
         self.progress("building words-matrices", 0, self.reading.documents)  # the very first time, numba compiles now
-        with StoreWriter(self.folder, graph.T) as writer:
+        with StoreWriter(self.work.result, graph.T) as writer:
             for chunk in cache:
                 try:
                     matrices = encode_chunk(chunk, vocabulary, graph, self.threads)
@@ -202,14 +195,15 @@ class _Run:
             "hashes": {
                 "config": fingerprint([cache.pipeline.fingerprint, as_mapping(self.config.graph)]),
                 "vocabulary": vocabulary.fingerprint,
-                "source": cache.digest,
+                "source": self.source.hexdigest(),
             },
             "counts": {"words": self.words, "vocabulary": len(vocabulary), "without_words": self.without_words},
+            "counts_are_exact": self.counter.exact,
         }
 
     def _document(self, place: int) -> str:
         """How to name the document at a place, counted from 0."""
-        with (self.folder / "documents.jsonl").open(encoding="utf-8") as listing:
+        with (self.work.result / "documents.jsonl").open(encoding="utf-8") as listing:
             for number, line in enumerate(listing):
                 if number == place:
                     return f"{self.corpus}, {document_name(json.loads(line)['id'], place + 1)}"
@@ -233,7 +227,7 @@ def _chunks(documents: Iterable[Document]) -> Iterator[list[Document]]:
     characters = 0
     for document in documents:
         chunk.append(document)
-        characters += len(document.text)
+        characters += len(document.text) if document.tokens is None else sum(map(len, document.tokens))
         if len(chunk) == _CHUNK_DOCUMENTS or characters > _CHUNK_CHARACTERS:
             yield chunk
             chunk, characters = [], 0
@@ -248,6 +242,8 @@ def _listed(document: Document) -> str:
 
 def _check_target(out: Path, overwrite: bool) -> None:
     """Refuse to write over anything that is not an encoded store, whatever the user says."""
+    if out.absolute() == Path.cwd():
+        raise FileError(f"{out}: is the current folder; choose another --out")
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return
     if not (out / "manifest.json").is_file():
@@ -256,15 +252,23 @@ def _check_target(out: Path, overwrite: bool) -> None:
         raise FileError(f"{out}: exists already; choose another --out, or give --overwrite to replace it")
 
 
-def _load_vocabulary(path: Path) -> Vocabulary:
-    return Vocabulary.load(path / "vocabulary.tsv" if path.is_dir() else path)
+def _check_vectors(config: EncodeConfig) -> None:
+    """A mistyped path should not be found out at the end of a long run."""
+    source = config.vectors.source
+    if source not in ("none", "skip-gram") and not Path(source).is_file():
+        raise VectorsError(f"vectors.source must be none, skip-gram or a file of word vectors; no file {source!r}")
 
 
-def _replace(out: Path, new: Path) -> None:
-    """Put the finished folder in place of what may be there; the old one goes last."""
-    old = out.parent / f".{out.name}.old"
-    shutil.rmtree(old, ignore_errors=True)
-    if out.exists():
-        out.rename(old)
-    new.rename(out)
-    shutil.rmtree(old, ignore_errors=True)
+def _load_vocabulary(path: Path, config: EncodeConfig) -> Vocabulary:
+    """Read a vocabulary file, or that of a store, which must have been encoded with the same options."""
+    if not path.is_dir():
+        return Vocabulary.load(path)
+    theirs, ours = open_store(path).manifest["config"], as_mapping(config)
+    for section in ("text", "graph"):
+        for key, value in ours[section].items():
+            if theirs[section].get(key) != value:
+                raise ConfigError(
+                    f"{path} was encoded with {section}.{key}={theirs[section].get(key)}, not {value}; documents that "
+                    "belong together need the same options"
+                )
+    return Vocabulary.load(path / "vocabulary.tsv")

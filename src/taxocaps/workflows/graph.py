@@ -1,20 +1,25 @@
 """Look at one document: its graph-of-words, drawn, and its arranged words-matrix."""
 
-import sys
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from taxocaps.corpus.fields import CorpusConfig
-from taxocaps.corpus.readers import read_documents
+from taxocaps.corpus.readers import SUFFIXES, read_documents
 from taxocaps.errors import CorpusError, FileError
-from taxocaps.files import atomic_text, read_text
+from taxocaps.files import atomic_text, format_suffix, read_text
 from taxocaps.graph.document_graph import GraphOfWords
 from taxocaps.report.graph_page import graph_page
 from taxocaps.text.pipeline import TextPipeline
 from taxocaps.workflows.config import EncodeConfig
+from taxocaps.workflows.progress import Progress, silent
 
 __all__ = ["CentralWord", "GraphReport", "MatrixRow", "graph_of_words", "inspect_document"]
+
+_LONGEST_PATH = 255
+_LONG_DOCUMENT = 5_000
+"""Words from which the readable graph takes seconds, not moments."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,7 @@ def inspect_document(
     id: str | None = None,
     out: Path | None = None,
     most_words: int = 60,
+    progress: Progress = silent,
 ) -> GraphReport:
     """Build the graph-of-words of a document, and draw it to an HTML page if `out` is given.
 
@@ -74,6 +80,7 @@ def inspect_document(
         id: Take the document with this id out of a file of documents.
         out: The page to write.
         most_words: How many words are drawn.
+        progress: Told that the work begins, if it will take more than a moment.
     """
     config = config or EncodeConfig()
     if id is None:
@@ -81,6 +88,8 @@ def inspect_document(
         graph = graph_of_words(text, config)
     else:
         title, graph = id, graph_of_words(_find(Path(text_or_file), id, config.corpus), config)
+    if len(graph.tokens) > _LONG_DOCUMENT:
+        progress("building the graph of words", len(graph.tokens))
     if out is not None:
         with atomic_text(out) as page:
             page.write(graph_page(graph, title, most_words))
@@ -107,12 +116,14 @@ def _find(corpus: Path, id: str, config: CorpusConfig) -> str | Sequence[str]:
 def _read(text_or_file: str, encoding: str) -> tuple[str, str]:
     """A title and the text. One word that looks like a path but is none is taken for a mistyped path."""
     if text_or_file == "-":
-        return "Standard input", sys.stdin.read()
+        return "Standard input", read_text(Path("-"), encoding)
     if not text_or_file.strip():
         raise FileError("the text is empty; give a text, a file, or - for standard input")
-    is_one_word = len(text_or_file.split()) == 1
-    if is_one_word and (Path(text_or_file).exists() or "/" in text_or_file or Path(text_or_file).suffix):
-        return Path(text_or_file).name, read_text(Path(text_or_file), encoding)
-    if len(text_or_file) < 1000 and Path(text_or_file).is_file():  # a path with spaces
-        return Path(text_or_file).name, read_text(Path(text_or_file), encoding)
-    return " ".join(text_or_file.split()[:8]) + " …", text_or_file
+    path = Path(text_or_file)
+    looks_like_path = len(text_or_file.split()) == 1 and ("/" in text_or_file or path.suffix)
+    # os.path, unlike Path, answers False for a text that is too long to be a path.
+    if not os.path.exists(text_or_file) and (not looks_like_path or len(text_or_file) > _LONGEST_PATH):  # noqa: PTH110
+        return " ".join(text_or_file.split()[:8]) + " …", text_or_file
+    if SUFFIXES.get(format_suffix(path), "text") != "text" and path.exists():
+        raise FileError(f"{path}: is a file of documents; choose one of them with --id")
+    return path.name, read_text(path, encoding)

@@ -25,7 +25,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class TaxonomyOptions:
-    """How a taxonomy file is read; see `read_taxonomy`."""
+    """How a taxonomy file is read: the keyword arguments of `read_taxonomy`."""
 
     format: TaxonomyFormat | None = None
     encoding: str = "utf-8"
@@ -78,20 +78,13 @@ def view_taxonomy(path: Path, options: TaxonomyOptions | None = None, *, levels:
         options: How to read it.
         levels: How many levels of the tree are wanted; by default all.
     """
-    taxonomy = _read(path, options)
+    taxonomy = read_taxonomy(path, **vars(options or TaxonomyOptions()))
     return TaxonomyView(taxonomy.statistics(), tuple(_tree_lines(taxonomy, levels)))
 
 
 def check_taxonomy(path: Path, options: TaxonomyOptions | None = None) -> TaxonomyCheck:
     """Find every problem of a taxonomy file at once."""
-    chosen = options or TaxonomyOptions()
-    scan = scan_taxonomy(
-        path,
-        format=chosen.format,
-        encoding=chosen.encoding,
-        skos_label=chosen.skos_label,
-        language=chosen.language,
-    )
+    scan = scan_taxonomy(path, **vars(options or TaxonomyOptions()))
     return TaxonomyCheck(str(path), len(scan.labels), len(scan.edges), scan.problems)
 
 
@@ -99,20 +92,9 @@ def convert_taxonomy(
     source: Path, target: Path, options: TaxonomyOptions | None = None, *, format: TaxonomyFormat | None = None
 ) -> TaxonomyStatistics:
     """Write a taxonomy in another format, told by the suffix of `target` or by `format`."""
-    taxonomy = _read(source, options)
+    taxonomy = read_taxonomy(source, **vars(options or TaxonomyOptions()))
     write_taxonomy(taxonomy, target, format=format)
     return taxonomy.statistics()
-
-
-def _read(path: Path, options: TaxonomyOptions | None) -> Taxonomy:
-    chosen = options or TaxonomyOptions()
-    return read_taxonomy(
-        path,
-        format=chosen.format,
-        encoding=chosen.encoding,
-        skos_label=chosen.skos_label,
-        language=chosen.language,
-    )
 
 
 def _tree_lines(taxonomy: Taxonomy, levels: int | None) -> Iterator[TreeLine]:
