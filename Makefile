@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 DEMO ?= demo
 
-.PHONY: help demo test test-unit test-slow lint format bench clean
+.PHONY: help demo test test-unit test-slow lint docs format bench clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
@@ -34,11 +34,15 @@ test-unit: .venv/dev  ## The unit suite (under 3 minutes on two cores)
 test-slow: .venv/dev  ## What takes longer: the built wheel, large inputs, full disks
 	$(BIN)/python -m pytest -m slow
 
-lint: .venv/dev  ## Format, lint, types and import contracts
+lint: .venv/dev  ## Format, lint, types, import contracts, and the documentation without a warning
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/mkdocs build --quiet
+
+docs: .venv/dev  ## Build the documentation into build/site
+	$(BIN)/mkdocs build
 
 format: .venv/dev  ## Rewrite the code in the house format
 	$(BIN)/ruff format .

@@ -127,7 +127,7 @@ def test_a_full_disk(tmp_path):
     """A small file system of its own fills up in the middle of the work."""
     mount = tmp_path / "small"
     mount.mkdir()
-    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", mount], capture_output=True, check=False)
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", mount], capture_output=True, check=False)
     if made.returncode:
         pytest.skip("mounting a tmpfs needs rights that this user does not have")
     try:
