@@ -1,11 +1,25 @@
 """Files are read with errors that name file and line, and written whole or not at all."""
 
 import gzip
+import io
+import os
+import threading
+from pathlib import Path
 
 import pytest
 
-from taxocaps.errors import FileError
-from taxocaps.files import COMPRESSIONS, atomic_path, atomic_text, format_suffix, is_decodable, read_lines, read_text
+from taxocaps.errors import FileError, WriteError
+from taxocaps.files import (
+    COMPRESSIONS,
+    atomic_folder,
+    atomic_path,
+    atomic_text,
+    format_suffix,
+    is_decodable,
+    read_lines,
+    read_text,
+    refuse_same_file,
+)
 
 
 @pytest.mark.parametrize("suffix", ["", *COMPRESSIONS])
@@ -89,3 +103,63 @@ def test_format_suffix(tmp_path):
         "",
         "",
     ]
+
+
+def test_a_link_is_followed(tmp_path):
+    (tmp_path / "real.txt").write_text("old")
+    (tmp_path / "link.txt").symlink_to(tmp_path / "real.txt")
+    with atomic_text(tmp_path / "link.txt") as file:
+        file.write("new")
+    assert (tmp_path / "link.txt").is_symlink()
+    assert (tmp_path / "real.txt").read_text() == "new"
+
+
+def test_a_pipe_stays_a_pipe(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    received = []
+    reader = threading.Thread(target=lambda: received.append((tmp_path / "pipe").read_text()))
+    reader.start()
+    with atomic_text(tmp_path / "pipe") as file:
+        file.write("through")
+    reader.join()
+    assert received == ["through"]
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_a_place_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(WriteError, match="cannot be written"), atomic_text(tmp_path / "file" / "a.txt"):
+        pass
+
+
+def test_a_folder_appears_when_it_is_complete(tmp_path):
+    with pytest.raises(RuntimeError), atomic_folder(tmp_path / "a") as part:
+        (part / "x").write_text("x")
+        raise RuntimeError
+    assert not any(tmp_path.iterdir())
+    with atomic_folder(tmp_path / "a") as part:
+        (part / "x").write_text("x")
+    assert (tmp_path / "a" / "x").read_text() == "x"
+    with pytest.raises(FileError, match="is already there"), atomic_folder(tmp_path / "a"):
+        pass
+
+
+def test_no_command_writes_over_its_input(tmp_path):
+    (tmp_path / "a").write_text("")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    with pytest.raises(FileError, match="is the input itself"):
+        refuse_same_file(tmp_path / "a", tmp_path / "b")
+    refuse_same_file(tmp_path / "a", tmp_path / "c")
+
+
+def test_standard_input(monkeypatch, tmp_path):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"one\ntwo\n")))
+    assert list(read_lines(Path("-"))) == [(1, "one"), (2, "two")]
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(FileError, match="standard input is closed"):
+        list(read_lines(Path("-")))
+
+
+def test_line_ends_can_be_kept(tmp_path):
+    (tmp_path / "a").write_bytes(b"one\r\ntwo\n")
+    assert [line for _, line in read_lines(tmp_path / "a", keep_ends=True)] == ["one\r\n", "two\n"]

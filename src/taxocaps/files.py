@@ -26,6 +26,7 @@ __all__ = [
     "open_binary",
     "read_lines",
     "read_text",
+    "refuse_same_file",
 ]
 
 
@@ -38,11 +39,15 @@ def _open_xz(path: Path, mode: str) -> IO[bytes]:
 
 
 def _open_zstd(path: Path, mode: str) -> IO[bytes]:
+    return cast("IO[bytes]", _zstd().open(path, mode))
+
+
+def _zstd() -> Any:
     try:
         from compression import zstd  # Python 3.14
     except ImportError:
         from backports import zstd
-    return cast("IO[bytes]", zstd.open(path, mode))
+    return zstd
 
 
 COMPRESSIONS: dict[str, Callable[[Path, str], IO[bytes]]] = {
@@ -79,11 +84,13 @@ def open_binary(path: Path) -> Iterator[IO[bytes]]:
 
     The path `-` is standard input, which stays open.
     """
+    if str(path) == "-":
+        if sys.stdin is None:
+            raise FileError("standard input is closed; give a file")
+        yield sys.stdin.buffer
+        return
     opener = COMPRESSIONS.get(path.suffix.lower(), open)
     try:
-        if str(path) == "-":
-            yield sys.stdin.buffer
-            return
         with cast("IO[bytes]", opener(path, "rb")) as file:
             yield file
     except FileError:
@@ -94,11 +101,13 @@ def open_binary(path: Path) -> Iterator[IO[bytes]]:
         raise FileError(f"{path}: is a directory; give a file") from error
     except EOFError as error:
         raise FileError(f"{path}: the compressed file is cut off; copy or download it again") from error
-    except Exception as error:
-        if not isinstance(error, OSError | zlib.error | lzma.LZMAError) and type(error).__name__ != "ZstdError":
-            raise
-        reason = getattr(error, "strerror", None) or error
-        raise FileError(f"{path}: cannot be read: {reason}") from error
+    except (OSError, zlib.error, lzma.LZMAError, *_zstd_errors(path)) as error:
+        raise FileError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _zstd_errors(path: Path) -> tuple[type[Exception], ...]:
+    """What the zstd library raises; it is loaded only for files that need it."""
+    return (_zstd().ZstdError,) if path.suffix.lower() == ".zst" else ()
 
 
 def read_lines(
@@ -121,7 +130,7 @@ def read_lines(
                 if strict and not is_decodable(line):
                     raise FileError(undecodable_message(path, number, encoding))
                 yield number, line if keep_ends else line.removesuffix("\n")
-        except UnicodeDecodeError as error:  # encodings in which single bytes cannot be escaped, such as UTF-16
+        except UnicodeError as error:  # encodings in which single bytes cannot be escaped, such as UTF-16
             raise FileError(undecodable_message(path, number + 1, encoding)) from error
         finally:
             text.detach()
@@ -152,13 +161,28 @@ def read_text(path: Path, encoding: str = "utf-8") -> str:
 def atomic_path(path: Path) -> Iterator[Path]:
     """Give a temporary path beside `path`; rename it to `path` at the end, or remove it if anything goes wrong.
 
-    What stood at `path` before stays untouched until the new content is complete and on disk.
+    What stood at `path` before stays untouched until the new content is complete and on disk. A link is followed; what
+    is no file, such as `/dev/stdout` or a pipe, is written to as it is.
     """
+    path = path.resolve()
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        yield path
+        return
     with _writing(path) as part:
         yield part
         with part.open("rb+") as file:
             os.fsync(file.fileno())
         part.replace(path)
+
+
+def refuse_same_file(source: Path, target: Path) -> None:
+    """Keep a command from writing over its own input.
+
+    Raises:
+        FileError: If both paths lead to the same file.
+    """
+    if source.exists() and target.exists() and target.samefile(source):
+        raise FileError(f"{target}: is the input itself; choose another file to write")
 
 
 @contextlib.contextmanager

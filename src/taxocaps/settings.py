@@ -151,11 +151,11 @@ def read_mapping(path: Path) -> dict[str, Any]:
 
     try:
         text = path.read_text(encoding="utf-8")
-        content = tomllib.loads(text) if path.suffix == ".toml" else yaml.safe_load(text)
+        content = tomllib.loads(text) if path.suffix.lower() == ".toml" else yaml.safe_load(text)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise ConfigError(f"{path}: the configuration file cannot be read: {reason}") from error
-    except (yaml.YAMLError, tomllib.TOMLDecodeError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: not a valid configuration file: {' '.join(str(error).split())}") from error
     if content is None:
         return {}
@@ -214,7 +214,7 @@ def _read_value(text: str, annotation: Any) -> Any:
     for read in readings:
         try:
             value = read(text)
-        except (KeyError, ValueError, TypeError, yaml.YAMLError):
+        except (KeyError, ValueError, TypeError, RecursionError, yaml.YAMLError):
             continue
         if _problem(value, _without_bounds(annotation)) is None:
             return value

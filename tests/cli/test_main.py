@@ -1,5 +1,6 @@
 """The command line as a whole: version, help, errors in one line, completion."""
 
+import os
 import subprocess
 import sys
 
@@ -91,3 +92,59 @@ def test_a_closed_pipe_is_no_error(tmp_path):
     )
     assert ended.stdout.splitlines()[0] == "Root"
     assert "Traceback" not in ended.stderr
+
+
+def test_no_command_shows_the_help_and_nothing_else(run):
+    code, out, err = run()
+    assert code == 2
+    assert "Usage: taxocaps" in out + err
+    assert "error:" not in err
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_any_terminal_can_be_printed_to(tmp_path, encoding):
+    (tmp_path / "t.tsv").write_text("Root\tпривет\nRoot\t[/red]\nпривет\t[bold]\nпривет\t🏠\n", encoding="utf-8")
+    for arguments in (["taxonomy", "show", str(tmp_path / "t.tsv")], ["graph", "привет [/red] 🏠 мир"]):
+        ended = subprocess.run(
+            [sys.executable, "-m", "taxocaps", *arguments],
+            capture_output=True,
+            check=False,
+            env={**os.environ, "PYTHONIOENCODING": encoding},
+        )
+        assert ended.returncode == 0, ended.stderr
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-"])
+def test_closed_streams_do_no_harm(tmp_path, closed):
+    (tmp_path / "c.jsonl").write_text('{"text": "Cats purr."}\n')
+    command = f"{sys.executable} -m taxocaps encode {tmp_path / 'c.jsonl'} --out {tmp_path / 'store'} {closed}"
+    ended = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert (tmp_path / "store" / "manifest.json").exists()
+
+
+def test_kernels_run_where_nothing_can_be_cached(tmp_path):
+    """As in a container without a home: the package cannot be written to, and there is no other place."""
+    (tmp_path / "c.jsonl").write_text('{"text": "Cats purr."}\n')
+    code = (
+        "import numba.core.caching as caching; caching.CacheImpl._locator_classes = []; "
+        "from taxocaps.cli.main import main; main()"
+    )
+    arguments = ["encode", str(tmp_path / "c.jsonl"), "--out", str(tmp_path / "store"), "--quiet"]
+    ended = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_inputs_are_not_written_over(run, tmp_path):
+    (tmp_path / "c.jsonl").write_text('{"text": "Cats purr.", "more": 1}\n')
+    (tmp_path / "t.tsv").write_text("a\tb\n")
+    (tmp_path / "t.txt").write_text("Cats purr.")
+    for arguments in (
+        ["corpus", "convert", tmp_path / "c.jsonl", tmp_path / "c.jsonl"],
+        ["taxonomy", "convert", tmp_path / "t.tsv", tmp_path / "t.tsv"],
+        ["graph", tmp_path / "t.txt", "--out", tmp_path / "t.txt"],
+    ):
+        code, _, err = run(*arguments)
+        assert code == 2
+        assert "is the input itself" in err
+    assert "more" in (tmp_path / "c.jsonl").read_text()

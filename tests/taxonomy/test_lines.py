@@ -82,3 +82,7 @@ def test_a_hier_file_is_read_line_by_line(tmp_path):
     assert [str(problem) for problem in scan.problems] == [
         "line 2: not of the form `parent: X child: Y child-description: Z`; correct the line"
     ]
+
+
+def test_a_blank_child_is_blank_and_not_its_description():
+    assert parse_hier("parent: A child: child-description: q") == Statement("A", "", "q")

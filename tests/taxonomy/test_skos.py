@@ -185,3 +185,15 @@ def test_a_missing_file_and_a_missing_library_are_told(write, tmp_path, monkeypa
     monkeypatch.setitem(sys.modules, "rdflib", None)
     with pytest.raises(MissingExtraError, match=r"rdflib.*pip install 'taxocaps\[skos\]'"):
         scan_skos(write(THESAURUS))
+
+
+def test_entities_of_entities_are_refused(tmp_path):
+    """Eight such lines would grow to a hundred million words."""
+    path = tmp_path / "bomb.rdf"
+    lines = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 9))
+    path.write_text(
+        f'<?xml version="1.0"?><!DOCTYPE r [<!ENTITY e0 "x">{lines}]>'
+        '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Description>&e8;</rdf:Description></rdf:RDF>'
+    )
+    (problem,) = scan_skos(path).problems
+    assert "an entity is made of entities" in problem.message

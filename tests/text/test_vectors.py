@@ -201,7 +201,7 @@ def test_align_with_an_empty_vocabulary():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"dimension": 0}, r"vectors\.dimension must be at least 1"),
+        ({"dimension": 0}, r"vectors\.dimension must be from 1 to 10000"),
         ({"subsample": 2.0}, r"vectors\.subsample must be from 0 to 1"),
         (
             {"source": "skipgram"},

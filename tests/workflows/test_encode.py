@@ -98,6 +98,9 @@ def test_foreign_folders_are_never_overwritten(tmp_path, corpus):
     assert (tmp_path / "home" / "thesis.txt").exists()
     (tmp_path / "empty").mkdir()
     assert encode(corpus, tmp_path / "empty").documents
+    (tmp_path / "empty" / "notes.txt").write_text("mine")
+    with pytest.raises(FileError, match=r"holds other files than a store \(notes\.txt\)"):
+        encode(corpus, tmp_path / "empty", overwrite=True)
 
 
 def test_trained_vectors(tmp_path, corpus):

@@ -24,12 +24,14 @@ def console() -> "Console":
     """A rich console on standard output; plain text of a fixed width when that is not a terminal."""
     from rich.console import Console
 
-    return Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+    # No markup: brackets in labels, words and paths are only brackets.
+    return Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 120)
 
 
 def tell(message: str) -> None:
     """Print a message for people on standard error, where it never mixes with results."""
-    typer.echo(message, err=True)
+    with contextlib.suppress(OSError):  # nobody listens: no reason to stop the work
+        typer.echo(message, err=True)
 
 
 def print_json(value: Any) -> None:

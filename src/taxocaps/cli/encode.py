@@ -27,7 +27,7 @@ def encode(
         ),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace --out if it exists, once done.")] = False,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads. Default: one per processor.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, max=1024, help="Threads. Default: one per processor.")] = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:

@@ -1,6 +1,8 @@
 """The `taxocaps` command: its parts, its version, and how errors end."""
 
+import os
 import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -46,15 +48,30 @@ def _root(
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; errors that a user can mend end as one line on standard error and exit code 2."""
+    _prepare_streams()
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in arguments
     try:
         words = [word for word in arguments if word != "--debug"]
         sys.exit(app(words, prog_name="taxocaps", standalone_mode=False) or 0)
+    except KeyboardInterrupt:
+        sys.exit(130)
     except _USAGE_ERROR as error:
+        if not error.format_message():  # no command was given, and the help has been shown
+            sys.exit(2)
         _fail(f"{error.format_message().rstrip('.')}; see {_command_path(error)} --help", error, debug)
     except (TaxocapsError, OSError) as error:
         _fail(_message(error), error, debug)
+
+
+def _prepare_streams() -> None:
+    """Whatever the terminal can show or the caller has closed, printing does not fail."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - open to the end
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
 
 
 # The usage errors of typer have no public name of their own; this one is their common base.

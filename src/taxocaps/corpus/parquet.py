@@ -38,7 +38,7 @@ def read_parquet(path: Path, config: CorpusConfig) -> Iterator[Record]:
             rows = (row for batch in batches for row in batch.to_pylist())
             for number, row in enumerate(rows, 1):
                 yield Record(place(path, "row", number), row)
-        except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+        except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
             reason = " ".join(str(error).split())
             raise FileError(f"{path}: cannot be read as Parquet: {reason}") from error
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
-from taxocaps.settings import AtLeast, Between, Settings
+from taxocaps.settings import Between, Settings
 
 __all__ = ["MOST_WORDS_FOR_DIJKSTRA", "GraphConfig"]
 
@@ -29,13 +29,13 @@ class GraphConfig(Settings):
 
     section: ClassVar[str] = "graph"
 
-    window: Annotated[int, AtLeast(2)] = 3
+    window: Annotated[int, Between(2, 1_000)] = 3
     sentence_bound: bool = False
     distance: Literal["hops", "count", "inverse-count"] = "hops"
     expansion: Literal["bfs", "dfs", "bfs+dfs"] = "bfs"
-    radius: Annotated[int, AtLeast(0)] = 5
-    N: Annotated[int, AtLeast(1)] = 100
-    K: Annotated[int, AtLeast(1)] = 25
+    radius: Annotated[int, Between(0, 1_000)] = 5
+    N: Annotated[int, Between(1, 100_000)] = 100
+    K: Annotated[int, Between(1, 10_000)] = 25
     T: Annotated[int, Between(1, 127)] = 20  # block numbers are stored as int8
     row_order: Literal["ordered", "unordered"] = "ordered"
 

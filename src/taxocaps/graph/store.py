@@ -20,11 +20,13 @@ from taxocaps.errors import StoreError
 from taxocaps.files import atomic_text
 from taxocaps.graph.words_matrix import WordsMatrices
 
-__all__ = ["FORMAT", "EncodedStore", "StoreWriter", "open_store"]
+__all__ = ["FORMAT", "STORE_FILES", "EncodedStore", "StoreWriter", "open_store"]
 
 FORMAT = "taxocaps-encoded/1"
 _MANIFEST = "manifest.json"
 _ARRAYS = {"words": np.int32, "blocks": np.int8, "block_counts": np.int8, "offsets": np.int64}
+STORE_FILES = (_MANIFEST, *(f"{name}.npy" for name in _ARRAYS))
+"""The files that every store has; others may stand beside them."""
 
 
 @dataclass(frozen=True)

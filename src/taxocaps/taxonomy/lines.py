@@ -10,7 +10,9 @@ from taxocaps.taxonomy.scan import ScanBuilder, TaxonomyScan
 
 __all__ = ["Statement", "format_hier", "format_tsv", "parse_hier", "parse_tsv", "scan_lines"]
 
-_HIER = re.compile(r"\s*parent:\s*(.*?)\s+child:\s*(.*?)(?:\s+child-description:\s*(.*?))?\s*", re.DOTALL)
+_HIER = re.compile(
+    r"\s*parent:\s*(.*?)\s+child:\s*(?!child-description:)(.*?)(?:\s+child-description:\s*(.*?))?\s*", re.DOTALL
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ SkosLabel = Literal["uri", "notation", "label"]
 LABEL_NAMESPACE = "taxocaps://label/"
 """Where names that are no URIs are put, percent-encoded; it is also the base of a file's relative URIs."""
 
+_NESTED_ENTITY = re.compile(rb"""<!ENTITY\s+[^>]*["'][^"'>]*&""")
 _PROPERTY = {"uri": "URI", "notation": "skos:notation", "label": "skos:prefLabel"}
 
 
@@ -65,6 +67,9 @@ def _read_graph(path: Path, scan: ScanBuilder) -> "Graph | None":
     if not content.strip():
         return None
     try:
+        if _NESTED_ENTITY.search(content):
+            scan.problem(None, "an entity is made of entities, which can grow without end; write them out")
+            return None
         if syntax == "json-ld" and _has_context_elsewhere(content):
             scan.problem(None, "its @context lies elsewhere, and nothing is fetched; put the context into the file")
             return None

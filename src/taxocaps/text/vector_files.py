@@ -67,7 +67,8 @@ class _Table:
         return word not in self._words and (self._wanted is None or word in self._wanted) and is_decodable(word)
 
     def add(self, word: str, vector: ArrayLike) -> None:
-        self._values += np.asarray(vector, _FLOAT32).tobytes()
+        with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused in the end
+            self._values += np.asarray(vector, _FLOAT32).tobytes()
         self._words[word] = None
 
     def error(self, problem: str, line: int | None = None) -> VectorsError:

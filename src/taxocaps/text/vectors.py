@@ -42,14 +42,14 @@ class VectorsConfig(Settings):
 
     section: ClassVar[str] = "vectors"
     source: str = "none"
-    dimension: Annotated[int, AtLeast(1)] = 50
-    window: Annotated[int, AtLeast(1)] = 5
-    negative: Annotated[int, AtLeast(1)] = 5
-    epochs: Annotated[int, AtLeast(1)] = 5
+    dimension: Annotated[int, Between(1, 10_000)] = 50
+    window: Annotated[int, Between(1, 1_000)] = 5
+    negative: Annotated[int, Between(1, 1_000)] = 5
+    epochs: Annotated[int, Between(1, 10_000)] = 5
     min_count: Annotated[int, AtLeast(1)] = 1
     subsample: Annotated[float, Between(0, 1)] = 1e-3
     learning_rate: Annotated[float, Between(1e-6, 1)] = 0.025
-    workers: Annotated[int, AtLeast(1)] = 1
+    workers: Annotated[int, Between(1, 1_000)] = 1
     seed: Annotated[int, Between(0, 2**32 - 1)] = 0
 
     def __post_init__(self) -> None:

@@ -10,7 +10,7 @@ from taxocaps.corpus.readers import ReadReport, read_documents
 from taxocaps.corpus.statistics import CorpusReport
 from taxocaps.corpus.statistics import check_corpus as check_documents
 from taxocaps.corpus.writers import write_documents
-from taxocaps.files import format_stem
+from taxocaps.files import format_stem, refuse_same_file
 from taxocaps.taxonomy.readers import read_taxonomy
 from taxocaps.text.pipeline import TextConfig, TextPipeline
 from taxocaps.workflows.progress import Progress, silent
@@ -76,9 +76,10 @@ def convert_corpus(
 
     The fields of the new corpus have their usual names: id, text, labels.
     """
-    reading = ReadReport()
+    refuse_same_file(source, target)
+    reading, config = ReadReport(), config or CorpusConfig()
     documents = _counted(read_documents(source, config, report=reading), reading, progress)
-    write_documents(documents, target, format=format)
+    write_documents(documents, target, format=format, config=CorpusConfig(label_separator=config.label_separator))
     return reading
 
 

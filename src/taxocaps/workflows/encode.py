@@ -15,7 +15,7 @@ from taxocaps.corpus.readers import ReadReport, read_documents
 from taxocaps.encoding.token_cache import TokenCache
 from taxocaps.encoding.words_matrix import encode_chunk
 from taxocaps.errors import ConfigError, FileError, GraphError, VectorsError, WriteError
-from taxocaps.graph.store import StoreWriter, open_store
+from taxocaps.graph.store import STORE_FILES, StoreWriter, open_store
 from taxocaps.settings import as_mapping, fingerprint
 from taxocaps.text.pipeline import TextPipeline
 from taxocaps.text.vector_files import load_vectors
@@ -27,6 +27,7 @@ from taxocaps.workflows.work_folder import WorkFolder, resume_hint
 
 __all__ = ["EncodeReport", "encode"]
 
+_STORE_FILES = {*STORE_FILES, "documents.jsonl", "vocabulary.tsv", "vectors.npy"}
 _CHUNK_DOCUMENTS = 1_024
 _CHUNK_CHARACTERS = 4_000_000
 
@@ -237,7 +238,7 @@ def _chunks(documents: Iterable[Document]) -> Iterator[list[Document]]:
 
 def _listed(document: Document) -> str:
     entry = {"id": document.id, "labels": document.labels, "split": document.split}
-    return json.dumps(entry, ensure_ascii=False) + "\n"
+    return json.dumps(entry) + "\n"  # ASCII: a file's name may hold what UTF-8 cannot
 
 
 def _check_target(out: Path, overwrite: bool) -> None:
@@ -250,6 +251,9 @@ def _check_target(out: Path, overwrite: bool) -> None:
         raise FileError(f"{out}: exists and is not an encoded store; choose another --out")
     if not overwrite:
         raise FileError(f"{out}: exists already; choose another --out, or give --overwrite to replace it")
+    others = sorted({path.name for path in out.iterdir()} - _STORE_FILES)
+    if others:
+        raise FileError(f"{out}: holds other files than a store ({others[0]}), which would be lost; move them first")
 
 
 def _check_vectors(config: EncodeConfig) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from taxocaps.corpus.fields import CorpusConfig
 from taxocaps.corpus.readers import SUFFIXES, read_documents
 from taxocaps.errors import CorpusError, FileError
-from taxocaps.files import atomic_text, format_suffix, read_text
+from taxocaps.files import atomic_text, format_suffix, is_decodable, read_text, refuse_same_file
 from taxocaps.graph.document_graph import GraphOfWords
 from taxocaps.report.graph_page import graph_page
 from taxocaps.text.pipeline import TextPipeline
@@ -83,6 +83,8 @@ def inspect_document(
         progress: Told that the work begins, if it will take more than a moment.
     """
     config = config or EncodeConfig()
+    if out is not None and os.path.exists(text_or_file):  # noqa: PTH110
+        refuse_same_file(Path(text_or_file), out)
     if id is None:
         title, text = _read(text_or_file, config.corpus.encoding)
         graph = graph_of_words(text, config)
@@ -123,6 +125,8 @@ def _read(text_or_file: str, encoding: str) -> tuple[str, str]:
     looks_like_path = len(text_or_file.split()) == 1 and ("/" in text_or_file or path.suffix)
     # os.path, unlike Path, answers False for a text that is too long to be a path.
     if not os.path.exists(text_or_file) and (not looks_like_path or len(text_or_file) > _LONGEST_PATH):  # noqa: PTH110
+        if not is_decodable(text_or_file):
+            raise FileError("the text is not valid Unicode; put it into a file and name its encoding with --encoding")
         return " ".join(text_or_file.split()[:8]) + " …", text_or_file
     if SUFFIXES.get(format_suffix(path), "text") != "text" and path.exists():
         raise FileError(f"{path}: is a file of documents; choose one of them with --id")

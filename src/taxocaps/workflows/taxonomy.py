@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from taxocaps.files import refuse_same_file
 from taxocaps.taxonomy.formats import TaxonomyFormat
 from taxocaps.taxonomy.problems import Problem
 from taxocaps.taxonomy.readers import read_taxonomy, scan_taxonomy
@@ -92,6 +93,7 @@ def convert_taxonomy(
     source: Path, target: Path, options: TaxonomyOptions | None = None, *, format: TaxonomyFormat | None = None
 ) -> TaxonomyStatistics:
     """Write a taxonomy in another format, told by the suffix of `target` or by `format`."""
+    refuse_same_file(source, target)
     taxonomy = read_taxonomy(source, **vars(options or TaxonomyOptions()))
     write_taxonomy(taxonomy, target, format=format)
     return taxonomy.statistics()
