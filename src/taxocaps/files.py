@@ -101,13 +101,14 @@ def open_binary(path: Path) -> Iterator[IO[bytes]]:
         raise FileError(f"{path}: is a directory; give a file") from error
     except EOFError as error:
         raise FileError(f"{path}: the compressed file is cut off; copy or download it again") from error
-    except (OSError, zlib.error, lzma.LZMAError, *_zstd_errors(path)) as error:
+    except _read_errors(path) as error:
         raise FileError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
-def _zstd_errors(path: Path) -> tuple[type[Exception], ...]:
-    """What the zstd library raises; it is loaded only for files that need it."""
-    return (_zstd().ZstdError,) if path.suffix.lower() == ".zst" else ()
+def _read_errors(path: Path) -> tuple[type[Exception], ...]:
+    """What reading may raise; the zstd library is loaded only for files that need it."""
+    errors = (OSError, zlib.error, lzma.LZMAError)
+    return (*errors, _zstd().ZstdError) if path.suffix.lower() == ".zst" else errors
 
 
 def read_lines(
