@@ -21,6 +21,8 @@ COMMANDS = [
     ["taxonomy", "show"],
     ["taxonomy", "check"],
     ["taxonomy", "convert"],
+    ["taxonomy", "embed"],
+    ["taxonomy", "reconstruct"],
     ["corpus"],
     ["corpus", "check"],
     ["corpus", "convert"],

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from taxocaps._version import __version__
-from taxocaps.cli import config, corpus, data, encode, graph, taxonomy
+from taxocaps.cli import config, corpus, data, encode, graph, label_vectors, taxonomy
 from taxocaps.errors import TaxocapsError
 
 __all__ = ["app", "main"]
@@ -21,6 +21,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(taxonomy.app, name="taxonomy")
+taxonomy.app.command("embed")(label_vectors.embed)
+taxonomy.app.command("reconstruct")(label_vectors.reconstruct)
 app.add_typer(corpus.app, name="corpus")
 app.add_typer(data.app, name="data")
 app.command("graph")(graph.graph)

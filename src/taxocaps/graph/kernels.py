@@ -8,14 +8,14 @@ All kernels stand in one file on purpose: numba's cache notices a change of a ke
 using the old code of a kernel imported from elsewhere.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
+from taxocaps.compiled import kernel
 from taxocaps.graph.arrays import Float64s, Int8s, Int32s, Int64s, UInt32s
 
 __all__ = ["COUNT", "HOPS", "INVERSE_COUNT", "count_words", "fill_rows"]
@@ -23,15 +23,7 @@ __all__ = ["COUNT", "HOPS", "INVERSE_COUNT", "count_words", "fill_rows"]
 HOPS, COUNT, INVERSE_COUNT = 0, 1, 2
 
 
-def _kernel(function: Callable[..., Any]) -> Any:
-    """Compile at the first call, without the interpreter's lock; keep the result on disk, where there is a place."""
-    try:
-        return njit(cache=True, nogil=True)(function)
-    except RuntimeError:  # neither the package nor the user has a folder that can be written
-        return njit(nogil=True)(function)
-
-
-@_kernel
+@kernel
 def count_words(tokens: Int32s, offsets: Int64s, n_words: int) -> Int32s:
     """Number of distinct words of each document; `n_words` is the number of distinct words of the chunk."""
     last_document = np.full(n_words, -1, np.int64)
@@ -44,7 +36,7 @@ def count_words(tokens: Int32s, offsets: Int64s, n_words: int) -> Int32s:
     return distinct
 
 
-@_kernel
+@kernel
 def fill_rows(
     tokens: Int32s,
     sentences: Int32s,
@@ -121,7 +113,7 @@ def fill_rows(
                     row_blocks[row, t] = 1
 
 
-@_kernel
+@kernel
 def _local_words(tokens: Int32s, local_of: Int32s, local: Int32s, words: Int32s) -> int:
     """Number the distinct words of a document in order of first appearance.
 
@@ -147,7 +139,7 @@ def _local_words(tokens: Int32s, local_of: Int32s, local: Int32s, words: Int32s)
     return n
 
 
-@_kernel
+@kernel
 def _skeleton(local: Int32s, sentences: Int32s, n: int, window: int) -> tuple[Int64s, UInt32s, Int32s]:
     """Join each word with the next `window - 1` words of its sentence; both directions count as one edge.
 
@@ -181,7 +173,7 @@ def _skeleton(local: Int32s, sentences: Int32s, n: int, window: int) -> tuple[In
     return merged, neighbours, counts
 
 
-@_kernel
+@kernel
 def _merge_repeated(starts: Int64s, repeated: UInt32s, n: int) -> tuple[Int64s, UInt32s, Int32s]:
     """Fold equal neighbours of a word into one with a count, in place."""
     counts = np.empty(repeated.size, np.int32)
@@ -203,7 +195,7 @@ def _merge_repeated(starts: Int64s, repeated: UInt32s, n: int) -> tuple[Int64s, 
     return merged, repeated[:end], counts[:end]
 
 
-@_kernel
+@kernel
 def _ranked_words(starts: Int64s, neighbours: UInt32s, counts: Int32s, frequency: Int32s, distance: int) -> Int64s:
     """The words by closeness, then frequency, then first position; the most central first."""
     n = frequency.size
@@ -236,7 +228,7 @@ def _ranked_words(starts: Int64s, neighbours: UInt32s, counts: Int32s, frequency
     return order
 
 
-@_kernel
+@kernel
 def _hop_sums(starts: Int64s, neighbours: UInt32s, sums: Float64s, reached: Int64s) -> None:
     """Breadth-first search from 256 sources at once, one bit each, working on the frontier only.
 
@@ -292,7 +284,7 @@ def _hop_sums(starts: Int64s, neighbours: UInt32s, sums: Float64s, reached: Int6
                     sums[v] += hops * arrived
 
 
-@intrinsic
+@intrinsic  # type: ignore[untyped-decorator]
 def _bit_count(_typing_context: Any, word: Any) -> Any:
     """Number of set bits of a uint64: one machine instruction, which numba has no name for."""
 
@@ -302,7 +294,7 @@ def _bit_count(_typing_context: Any, word: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
-@_kernel
+@kernel
 def _dijkstra_sums(starts: Int64s, neighbours: UInt32s, lengths: Float64s, sums: Float64s, reached: Int64s) -> None:
     """Shortest weighted paths from every word, with a binary heap that drops outdated entries when it meets them."""
     n = sums.size
@@ -331,7 +323,7 @@ def _dijkstra_sums(starts: Int64s, neighbours: UInt32s, lengths: Float64s, sums:
         sums[source] = np.floor(total * 1e9 + 0.5) / 1e9
 
 
-@_kernel
+@kernel
 def _sift_up(heap_key: Float64s, heap_word: Int32s, place: int, key: float, word: int) -> None:
     """Put an entry in at `place`, the end of the heap, and let it rise."""
     while place > 0:
@@ -343,7 +335,7 @@ def _sift_up(heap_key: Float64s, heap_word: Int32s, place: int, key: float, word
     heap_key[place], heap_word[place] = key, word
 
 
-@_kernel
+@kernel
 def _sift_down(heap_key: Float64s, heap_word: Int32s, size: int) -> None:
     """Replace the top by the entry at `size`, the last one, and let it sink."""
     key, word = heap_key[size], heap_word[size]
@@ -361,7 +353,7 @@ def _sift_down(heap_key: Float64s, heap_word: Int32s, size: int) -> None:
     heap_key[place], heap_word[place] = key, word
 
 
-@_kernel
+@kernel
 def _by_rank(starts: Int64s, neighbours: UInt32s, order: Int64s, rank_of: Int32s) -> tuple[Int64s, UInt32s]:
     """Renumber the skeleton by rank; handing out the ranks in order leaves every list of neighbours sorted."""
     n = order.size
@@ -378,7 +370,7 @@ def _by_rank(starts: Int64s, neighbours: UInt32s, order: Int64s, rank_of: Int32s
     return ranked_starts, ranked
 
 
-@_kernel
+@kernel
 def _places(ranks: Int32s, frequency: Int32s) -> tuple[Int32s, Int64s]:
     """Where each word occurs: ascending places, and where those of each word begin."""
     starts = np.zeros(frequency.size + 1, np.int64)
@@ -392,7 +384,7 @@ def _places(ranks: Int32s, frequency: Int32s) -> tuple[Int32s, Int64s]:
     return places, starts
 
 
-@_kernel
+@kernel
 def _subgraph(
     central: int,
     starts: Int64s,
@@ -415,7 +407,7 @@ def _subgraph(
     return size
 
 
-@_kernel
+@kernel
 def _breadth_first(
     central: int, starts: Int64s, neighbours: UInt32s, limit: int, taken: Int32s, members: Int32s
 ) -> int:
@@ -449,7 +441,7 @@ def _breadth_first(
     return size
 
 
-@_kernel
+@kernel
 def _depth_first(
     central: int,
     starts: Int64s,
@@ -487,7 +479,7 @@ def _depth_first(
     return size
 
 
-@_kernel
+@kernel
 def _spans(places: Int32s, ranks: Int32s, sentences: Int32s, taken: Int32s, central: int, radius: int) -> Int32s:
     """The blocks of a central word as [blocks, 2] places (start, end), merged where they share a place."""
     spans = np.empty((places.size, 2), np.int32)
@@ -507,7 +499,7 @@ def _spans(places: Int32s, ranks: Int32s, sentences: Int32s, taken: Int32s, cent
     return spans[:n_spans]
 
 
-@_kernel
+@kernel
 def _write_blocks(spans: Int32s, ranks: Int32s, ids: Int32s, row_words: Int32s, row_blocks: Int8s) -> int:
     """Write the longest blocks first until the row is full; returns the number of blocks in the row."""
     filled, n_blocks = 0, 0
