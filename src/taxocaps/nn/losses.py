@@ -1,0 +1,61 @@
+"""Margin losses over capsule lengths or probabilities (paper, equations 10 to 12)."""
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+__all__ = ["Adjustment", "adjustment_factor", "margin_loss"]
+
+Adjustment = float | Literal["sum-to-one", "approximate"]
+
+
+def margin_loss(
+    scores: Tensor,
+    targets: Tensor,
+    weights: Tensor | None = None,
+    *,
+    p: Adjustment = 1.0,
+    upper: float = 0.9,
+    lower: float = 0.1,
+    down: float = 0.5,
+) -> Tensor:
+    """The (weighted) margin loss, summed over labels, the mean over documents.
+
+    L = sum_k T_k max(0, m+ - v_k)^2 + lambda p alpha_k (1 - T_k) max(0, v_k - m-)^2
+
+    Args:
+        scores: v, capsule lengths or probabilities, from 0 to 1.
+        targets: T, 1 for a label that the document carries.
+        weights: alpha, how much each label counts as a negative; None for 1.
+        p: The adjustment factor: a number, or how to find it; see `adjustment_factor`.
+        upper: m+, the score from which on a positive costs nothing.
+        lower: m-, the score up to which a negative costs nothing.
+        down: lambda, the weight of negatives beside positives.
+
+    Shapes:
+        scores, targets, weights: [B, L]; returns [].
+    """
+    alpha = torch.ones_like(scores) if weights is None else weights  # [B, L]
+    factor = adjustment_factor(p, alpha, targets)  # [] or [B, 1]
+    positive = targets * (upper - scores).clamp(min=0).square()  # [B, L]
+    negative = down * factor * alpha * (1 - targets) * (scores - lower).clamp(min=0).square()  # [B, L]
+    return (positive + negative).sum(dim=1).mean()  # []
+
+
+def adjustment_factor(p: Adjustment, alpha: Tensor, targets: Tensor) -> Tensor:
+    """The factor p of the negatives.
+
+    A number is itself. "sum-to-one" makes the weights of a document's negatives add up to 1, or is 0 where they add up
+    to 0. "approximate" is the paper's 1 / sum_{x=1..L} (1 - e^-x), about 1 / (L - 0.58).
+
+    Shapes:
+        alpha, targets: [B, L]; returns [] or [B, 1].
+    """
+    if p == "sum-to-one":
+        total = (alpha * (1 - targets)).sum(dim=1, keepdim=True)  # [B, 1]
+        return torch.where(total > 0, 1 / total.clamp(min=torch.finfo(total.dtype).tiny), 0.0)  # [B, 1]
+    if p == "approximate":
+        ranks = torch.arange(1, alpha.shape[1] + 1, dtype=alpha.dtype, device=alpha.device)  # [L]
+        return 1 / (1 - (-ranks).exp()).sum()  # []
+    return torch.as_tensor(p, dtype=alpha.dtype, device=alpha.device)  # []

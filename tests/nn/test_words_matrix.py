@@ -1,0 +1,115 @@
+"""The whole network, in all combinations of its axes: padding, attention, gradients, shapes as in the paper."""
+
+import itertools
+
+import pytest
+import torch
+
+from taxocaps.errors import ConfigError
+from taxocaps.nn.words_matrix import NetworkConfig, Sizes, WordsMatrixNetwork
+
+SIZES = Sizes(vocabulary=30, D=6, N=5, T=20, labels=4)
+SMALL = {"filters": (5, 7), "units": 6, "channels": 3, "capsule_size": 4, "label_capsule_size": 5, "hidden": (8,)}
+AXES = [
+    {"recurrent": recurrent, "attention": attention, "head": head}
+    for recurrent, attention in (("none", "none"), ("lstm", "none"), ("lstm", "blocks"))
+    for head in ("dense", "capsule")
+]
+names = [" ".join(axes.values()) for axes in AXES]
+
+
+def network(sizes=SIZES, **options):
+    torch.manual_seed(0)
+    return WordsMatrixNetwork(NetworkConfig(**{**SMALL, **options}), sizes)
+
+
+def documents(lengths, seed=0):
+    """Documents with so many rows, each row of 1 to T words in 1 to 3 blocks."""
+    generator = torch.Generator().manual_seed(seed)
+    rows = max(lengths, default=0)
+    words = torch.zeros(len(lengths), rows, SIZES.T, dtype=torch.int32)
+    blocks = torch.zeros_like(words, dtype=torch.int8)
+    counts = torch.zeros(len(lengths), rows, dtype=torch.int8)
+    for document, length in enumerate(lengths):
+        for row in range(length):
+            filled = int(torch.randint(1, SIZES.T + 1, (), generator=generator))
+            count = min(int(torch.randint(1, 4, (), generator=generator)), filled)
+            words[document, row, :filled] = torch.randint(1, 30, (filled,), generator=generator, dtype=torch.int32)
+            blocks[document, row, :filled] = (torch.arange(filled) * count // filled + 1).to(torch.int8)
+            counts[document, row] = count
+    return words, blocks, counts
+
+
+@pytest.mark.parametrize("axes", AXES, ids=names)
+def test_a_document_scores_the_same_alone_and_in_any_batch(axes):
+    model, batch = network(**axes).eval(), documents([3, 5, 0, 1, 4])
+    together = model(*batch)
+    assert together.shape == (5, 4)
+    order = [4, 2, 0, 3, 1]
+    assert torch.allclose(model(*(tensor[order] for tensor in batch)), together[order], atol=1e-5)
+    for document, rows in enumerate([3, 5, 0, 1, 4]):
+        alone = model(*(tensor[document : document + 1, :rows] for tensor in batch))
+        assert torch.allclose(alone, together[document : document + 1], atol=1e-5)
+
+
+@pytest.mark.parametrize("head", ["dense", "capsule"])
+def test_attention_of_ones_is_no_attention(head):
+    batch = documents([3, 5])
+    attentional, plain = network(head=head), network(head=head, attention="none")
+    plain.load_state_dict({k: v for k, v in attentional.state_dict().items() if not k.endswith("alpha")})
+    assert torch.equal(attentional(*batch), plain(*batch))
+
+
+@pytest.mark.parametrize("options", [*AXES, {"sharing": "none"}, {"sharing": "label"}, {"compress": 2}, {"gain": 3.0}])
+def test_every_parameter_receives_a_gradient(options):
+    model, batch = network(**options), documents([5, 5, 4, 5])
+    (model(*batch) * torch.randn(4, 4)).sum().backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        assert torch.isfinite(parameter.grad).all(), name
+        assert parameter.grad.any(), name
+
+
+def test_shapes_of_the_paper():
+    # T = 20 with stride 2: 9, then 4 places; N x M capsules; the capsule kernel covers the 4 places that are left.
+    model = WordsMatrixNetwork(NetworkConfig(), Sizes(vocabulary=10, D=50, N=100, T=20, labels=103))
+    assert model.head.primary.linear.weight.shape == (64 * 16, 4 * 128)
+    assert model.head.labels.weight.shape == (103, 32, 64, 16)
+    dense = WordsMatrixNetwork(
+        NetworkConfig(recurrent="none", attention="none", head="dense"), Sizes(10, 50, 100, 20, 103)
+    )
+    assert [layer.convolution.weight.shape for layer in dense.layers] == [(64, 50, 3), (128, 64, 3)]
+    assert dense.head.layers[0].weight.shape == (1024, 100 * 128)
+
+
+def test_capsule_lengths_are_between_zero_and_one():
+    scores = network()(*documents([5, 3, 0]))
+    assert ((scores >= 0) & (scores < 1)).all()
+
+
+def test_a_batch_without_rows():
+    for head in ("dense", "capsule"):
+        assert network(head=head)(*documents([0, 0])).shape == (2, 4)
+
+
+def test_dropout_acts_in_training_only():
+    model, batch = network(dropout=0.5), documents([5])
+    assert not torch.equal(model.train()(*batch), model(*batch))
+    assert torch.equal(model.eval()(*batch), model(*batch))
+
+
+def test_impossible_networks_are_refused():
+    with pytest.raises(ConfigError, match=r"network\.recurrent=lstm"):
+        NetworkConfig(recurrent="none")
+    with pytest.raises(ConfigError, match=r"rows of graph\.T=4 words are too short for 2 convolutions of stride 2"):
+        network(Sizes(10, 4, 3, 4, 2))
+    with pytest.raises(ConfigError, match=r"network\.filters"):
+        NetworkConfig(filters=())
+
+
+@pytest.mark.parametrize(("T", "stride"), list(itertools.product((7, 19, 20, 21), (1, 2))))
+def test_other_row_lengths_and_strides(T, stride):
+    sizes = Sizes(30, 6, 5, T, 4)
+    words = torch.ones(2, 3, T, dtype=torch.int32)
+    found = network(sizes, stride=stride)(words, words.to(torch.int8), torch.ones(2, 3, dtype=torch.int8))
+    assert found.shape == (2, 4)
