@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from taxocaps.nn.routing import _coupling, _log_total, route
+from taxocaps.nn.routing import _couplings, route
 from taxocaps.nn.squash import squash
 
 
@@ -50,10 +50,12 @@ def test_the_gradient_is_that_of_the_function(capsules):
     assert torch.autograd.gradcheck(lambda u, w: route(u, w, 1), capsules)
 
 
-def test_couplings_sum_to_one_over_the_labels(capsules):
+@pytest.mark.parametrize("chunk", [2, 7])
+def test_couplings_sum_to_one_over_the_labels(capsules, chunk):
     u, weight = (tensor.detach() for tensor in capsules)
     V = torch.randn(3, 7, 8, dtype=torch.float64)
-    coupling = _coupling(u, weight, V, _log_total(u, weight, V, chunk=2))
+    coupling = torch.cat([part for _, part in _couplings(u, weight, V, chunk)], dim=-1)
+    assert coupling.shape == (3, 4, 5, 7)
     assert torch.allclose(coupling.sum(dim=-1), torch.ones(3, 4, 5, dtype=torch.float64))
 
 
