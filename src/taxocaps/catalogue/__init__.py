@@ -1,0 +1,1 @@
+"""The names of models, and what they stand for."""
