@@ -3,7 +3,7 @@
     python benchmarks/step.py            # all variants, RCV1 shape (N=100, T=20, D=50, 103 labels, batch 32)
     python benchmarks/step.py --eurlex   # EUR-Lex shape (N=200, 3,956 labels of 64 dims, batch 8)
 
-One thread, all rows filled, Adam's state included, each measurement in a process of its own. The stored form of routing,
+One thread, all rows filled, Adam state included, each measurement in a process of its own. The stored form of routing,
 which keeps every prediction vector, stands beside the factored one for the ratio.
 """
 
