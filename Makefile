@@ -28,8 +28,9 @@ demo: .venv/core  ## The main job on the embedded corpus, from nothing to a pict
 
 test: test-unit test-slow  ## Everything: the unit suite, then the slow one
 
+# One thread per process: two processes of two torch threads each would slow each other down tenfold.
 test-unit: .venv/dev  ## The unit suite (under 3 minutes on two cores)
-	$(BIN)/python -m pytest -m 'not slow' -n 2 src tests
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m 'not slow' -n 2 src tests
 
 test-slow: .venv/dev  ## What takes longer: the built wheel, large inputs, full disks
 	$(BIN)/python -m pytest -m slow
