@@ -51,6 +51,10 @@ def test_reconstruction_of_every_kind_of_walk(tmp_path, labels):
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
 
 
+def no_work(stage, done, total=None):
+    raise AssertionError("the mistake should be found before the work")
+
+
 def test_a_plot_of_an_unknown_kind_is_refused(tmp_path, labels):
     with pytest.raises(FileError, match=r"a plot is written as \.png, \.svg, \.pdf"):
-        reconstruct_taxonomy(labels, SMALL, kinds=["plain"], seeds=1, plot=tmp_path / "figure.doc")
+        reconstruct_taxonomy(labels, kinds=["plain"], seeds=1, plot=tmp_path / "figure.doc", progress=no_work)

@@ -51,3 +51,27 @@ def test_one_at_a_time(tmp_path):
         WorkFolder(tmp_path / "target"),
     ):
         pass
+
+
+def test_what_stood_at_the_target_survives_a_kill_between_the_two_renames(tmp_path):
+    target = tmp_path / "target"
+    with WorkFolder(target) as work:
+        (work.result / "first").write_text("first")
+        work.publish()
+    # As a killed process leaves it: the old one moved away, the new one not there yet.
+    (tmp_path / ".target.partial").mkdir()
+    target.rename(tmp_path / ".target.partial" / "old")
+    with pytest.raises(CorpusError), WorkFolder(target):
+        raise CorpusError("bad input")
+    assert (target / "first").read_text() == "first"
+
+
+def test_a_link_is_followed(tmp_path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "disk")
+    with WorkFolder(tmp_path / "link") as work:
+        (work.result / "new").write_text("new")
+        work.publish()
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "disk" / "new").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["disk", "link"]

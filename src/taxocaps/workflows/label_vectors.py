@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from taxocaps.errors import ConfigError
 from taxocaps.files import atomic_path
-from taxocaps.report.curves import Curve, plot_curves
+from taxocaps.report.curves import Curve, check_plot, plot_curves
 from taxocaps.settings import Settings
 from taxocaps.taxonomy.embedding import LabelVectorsConfig, train_label_vectors
 from taxocaps.taxonomy.readers import read_taxonomy
@@ -113,6 +113,8 @@ def reconstruct_taxonomy(
     progress: Progress = silent,
 ) -> ReconstructReport:
     """Learn vectors from each kind of walk, with several seeds, and read the edges of the taxonomy back from them."""
+    if plot is not None:
+        check_plot(plot)
     taxonomy = read_taxonomy(file, **vars(options or TaxonomyOptions()))
     config, results = config or EmbedConfig(), []
     for kind in kinds:

@@ -19,15 +19,17 @@ class WorkFolder:
 
     def __init__(self, target: Path) -> None:
         """Prepare to make `target`."""
-        self.target = target.absolute()
+        self.target = target.resolve()  # a link is followed, not replaced
         self.path = _path(target)
         self.kept = self.path / "kept"
         self.result = self.path / "result"
+        self._old = self.path / "old"
         self._lock: IO[bytes] | None = None
 
     def __enter__(self) -> Self:
         self.path.mkdir(parents=True, exist_ok=True)
         self._lock = _lock(self.path / "lock", self.target)
+        self._restore()
         shutil.rmtree(self.result, ignore_errors=True)
         self.result.mkdir(parents=True)
         self.kept.mkdir(exist_ok=True)
@@ -45,11 +47,20 @@ class WorkFolder:
 
     def publish(self) -> None:
         """Put the result in place of what may stand at the target; the old one goes last."""
-        old = self.path / "old"
-        shutil.rmtree(old, ignore_errors=True)
         if self.target.exists():
-            self.target.rename(old)
-        self.result.rename(self.target)
+            self.target.rename(self._old)
+        try:
+            self.result.rename(self.target)
+        except OSError:
+            self._restore()
+            raise
+        shutil.rmtree(self._old, ignore_errors=True)
+
+    def _restore(self) -> None:
+        """Bring back what stood at the target, if a run was stopped after moving it away and before replacing it."""
+        if self._old.exists() and not self.target.exists():
+            self._old.rename(self.target)
+        shutil.rmtree(self._old, ignore_errors=True)
 
 
 def resume_hint(target: Path) -> str:
@@ -60,7 +71,7 @@ def resume_hint(target: Path) -> str:
 
 
 def _path(target: Path) -> Path:
-    target = target.absolute()
+    target = target.resolve()
     return target.parent / f".{target.name}.partial"
 
 
