@@ -1,11 +1,13 @@
 """The exceptions that taxocaps raises for bad input; each message is one line that says what, where and what to do."""
 
 __all__ = [
+    "CheckpointError",
     "ConfigError",
     "CorpusError",
     "FileError",
     "GraphError",
     "MissingExtraError",
+    "ModelError",
     "StoreError",
     "TaxocapsError",
     "TaxonomyError",
@@ -58,6 +60,14 @@ class GraphError(TaxocapsError):
 
 class StoreError(TaxocapsError):
     """An encoded store that is damaged, foreign or made from something else."""
+
+
+class CheckpointError(TaxocapsError):
+    """A checkpoint that cannot be gone on from."""
+
+
+class ModelError(TaxocapsError):
+    """A model folder that is damaged, foreign or of another version."""
 
 
 class MissingExtraError(TaxocapsError):

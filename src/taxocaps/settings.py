@@ -191,12 +191,22 @@ def _build(cls: type[S], values: Mapping[str, Any], prefix: str) -> S:
         if isinstance(section, type) and issubclass(section, Settings):
             if not isinstance(value, Mapping):
                 raise ConfigError(f"{prefix}{key} is a section of keys; got {value!r}")
-            arguments[key] = _build(section, value, prefix=f"{prefix}{key}.")
+            # A section may stand in a configuration with defaults of its own.
+            arguments[key] = _build(section, {**_default_section(cls, key), **value}, prefix=f"{prefix}{key}.")
         elif isinstance(value, Unparsed):
             arguments[key] = _read_value(value, section)
         else:
             arguments[key] = tuple(value) if isinstance(value, list) else value
     return cls(**arguments)
+
+
+def _default_section(cls: type, key: str) -> dict[str, Any]:
+    """The values by which the section `key` of `cls` differs, by default, from the section's own defaults."""
+    field = next(field for field in dataclasses.fields(cls) if field.name == key)
+    if field.default_factory is dataclasses.MISSING:
+        return {}
+    usual, default = as_mapping(_annotations(cls)[key]()), as_mapping(field.default_factory())
+    return {name: value for name, value in default.items() if value != usual[name]}
 
 
 def _read_value(text: str, annotation: Any) -> Any:

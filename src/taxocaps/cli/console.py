@@ -13,7 +13,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from taxocaps.workflows.progress import Progress
+    from taxocaps.progress import Progress
 
 __all__ = ["console", "print_json", "shown_progress", "tell"]
 
@@ -54,7 +54,7 @@ def _plain(value: Any) -> Any:
 def shown_progress(quiet: bool) -> "Iterator[Progress]":
     """Progress as a bar on a terminal, as plain lines in a log, or not at all."""
     if quiet:
-        from taxocaps.workflows.progress import silent
+        from taxocaps.progress import silent
 
         yield silent
     elif sys.stderr.isatty():
@@ -69,17 +69,23 @@ def _bars() -> "Iterator[Progress]":
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description:<24}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description:<24}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}"),
+    )
     with Progress(*columns, console=Console(stderr=True)) as bars:
         tasks: dict[str, TaskID] = {}
 
-        def report(stage: str, done: int, total: int | None = None) -> None:
+        def report(stage: str, done: int, total: int | None = None, note: str = "") -> None:
             if stage not in tasks:
                 for earlier in tasks.values():  # its end is known now
                     finished = bars.tasks[earlier].completed
                     bars.update(earlier, total=finished)
-                tasks[stage] = bars.add_task(stage, total=total)
-            bars.update(tasks[stage], completed=done, total=total)
+                tasks[stage] = bars.add_task(stage, total=total, note=note)
+            bars.update(tasks[stage], completed=done, total=total, note=note)
 
         yield report
 
@@ -91,9 +97,9 @@ class _Lines:
         self._stage = ""
         self._printed = 0.0
 
-    def __call__(self, stage: str, done: int, total: int | None = None) -> None:
+    def __call__(self, stage: str, done: int, total: int | None = None, note: str = "") -> None:
         due = time.monotonic() - self._printed > _SECONDS_BETWEEN_LINES
         if stage != self._stage or done == total or due:
             of_total = f" of {total:,}" if total is not None else ""
-            tell(f"{stage}: {done:,}{of_total}")
+            tell(f"{stage}: {done:,}{of_total}{f' ({note})' if note else ''}")
             self._stage, self._printed = stage, time.monotonic()

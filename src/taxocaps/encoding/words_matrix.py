@@ -2,14 +2,40 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from taxocaps.errors import GraphError
 from taxocaps.graph.config import GraphConfig
+from taxocaps.graph.store import StoreWriter, open_store
 from taxocaps.graph.words_matrix import WordsMatrices, encode_documents
+from taxocaps.progress import Progress, silent
+from taxocaps.settings import as_mapping
 from taxocaps.text.pipeline import TextPipeline
 from taxocaps.text.token_chunk import TokenChunk
 from taxocaps.text.vocabulary import Vocabulary
 
-__all__ = ["WordsMatrixEncoder", "encode_chunk"]
+__all__ = ["MatrixDocuments", "WordsMatrixEncoder", "encode_chunk", "store_documents"]
+
+
+@dataclass(frozen=True)
+class MatrixDocuments:
+    """Words-matrices as training wants its documents: with lengths, and as arrays of any few of them."""
+
+    matrices: WordsMatrices
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """The rows of each document."""
+        return np.diff(self.matrices.offsets)
+
+    def arrays(self, documents: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
+        """Words [B, N, T], blocks [B, N, T] and numbers of blocks [B, N] of some documents."""
+        padded = self.matrices.padded(documents)  # type: ignore[arg-type]
+        return padded.words, padded.blocks, padded.block_counts
 
 
 @dataclass(frozen=True)
@@ -43,3 +69,31 @@ def encode_chunk(chunk: TokenChunk, vocabulary: Vocabulary, graph: GraphConfig, 
         sentence_ends=chunk.sentence_ends,
         threads=threads,
     )
+
+
+def store_documents(
+    chunks: Sequence[TokenChunk],
+    encoder: WordsMatrixEncoder,
+    folder: Path,
+    progress: Progress = silent,
+    stage: str = "building words-matrices",
+) -> MatrixDocuments:
+    """Write the words-matrices of tokenised documents to a store, and open it: memory then holds what is in use.
+
+    Raises:
+        GraphError: For a document whose graph cannot be computed; it is named by its place, counted from 1.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    total, done = sum(map(len, chunks)), 0
+    progress(stage, 0, total)  # the very first time, numba compiles now
+    with StoreWriter(folder, encoder.graph.T) as writer:
+        for chunk in chunks:
+            try:
+                writer.append(encode_chunk(chunk, encoder.vocabulary, encoder.graph, encoder.threads))
+            except GraphError as error:
+                raise GraphError(f"document {done + (error.document or 0) + 1}: {error}") from error
+            done += len(chunk)
+            progress(stage, done, total)
+        hashes = {"vocabulary": encoder.vocabulary.fingerprint, "text": encoder.pipeline.fingerprint}
+        writer.finish({"config": {"graph": as_mapping(encoder.graph)}, "hashes": hashes})
+    return MatrixDocuments(open_store(folder).matrices)

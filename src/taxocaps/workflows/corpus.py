@@ -11,9 +11,9 @@ from taxocaps.corpus.statistics import CorpusReport
 from taxocaps.corpus.statistics import check_corpus as check_documents
 from taxocaps.corpus.writers import write_documents
 from taxocaps.files import format_stem, refuse_same_file
+from taxocaps.progress import Progress, silent
 from taxocaps.taxonomy.readers import read_taxonomy
 from taxocaps.text.pipeline import TextConfig, TextPipeline
-from taxocaps.workflows.progress import Progress, silent
 
 __all__ = ["CheckedCorpus", "check_corpus", "convert_corpus"]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from taxocaps.corpus.dataset import Dataset
 from taxocaps.corpus.writers import write_documents
 from taxocaps.datasets import pydocs, toy
+from taxocaps.progress import Progress, silent
 from taxocaps.taxonomy.writers import write_taxonomy
-from taxocaps.workflows.progress import Progress, silent
 
 __all__ = ["DATASETS", "DataReport", "write_dataset"]
 

@@ -12,17 +12,16 @@ import numpy as np
 from taxocaps._version import __version__
 from taxocaps.corpus.document import Document, document_name
 from taxocaps.corpus.readers import ReadReport, read_documents
+from taxocaps.encoding.corpus_words import learn_vectors
 from taxocaps.encoding.token_cache import TokenCache
 from taxocaps.encoding.words_matrix import encode_chunk
 from taxocaps.errors import ConfigError, FileError, GraphError, VectorsError, WriteError
 from taxocaps.graph.store import STORE_FILES, StoreWriter, open_store
+from taxocaps.progress import Progress, silent
 from taxocaps.settings import as_mapping, fingerprint
 from taxocaps.text.pipeline import TextPipeline
-from taxocaps.text.vector_files import load_vectors
-from taxocaps.text.vectors import align, train_skip_gram
 from taxocaps.text.vocabulary import Vocabulary, WordCounter
 from taxocaps.workflows.config import EncodeConfig
-from taxocaps.workflows.progress import Progress, silent
 from taxocaps.workflows.work_folder import WorkFolder, resume_hint
 
 __all__ = ["EncodeReport", "encode"]
@@ -156,19 +155,9 @@ class _Run:
 
     def _write_vectors(self, cache: TokenCache, vocabulary: Vocabulary) -> float | None:
         """Train or load word vectors as the configuration says; returns the share found in a file."""
-        options, found = self.config.vectors, None
-        if options.source == "none":
+        if self.config.vectors.source == "none":
             return None
-        if options.source == "skip-gram":
-            vectors = train_skip_gram(
-                _Sentences(cache),
-                vocabulary,
-                options,
-                progress=lambda done, total: self.progress("training word vectors", done, total),
-            )
-        else:
-            loaded = load_vectors(Path(options.source), words=vocabulary)
-            vectors, found = align(vocabulary, loaded, np.random.default_rng(options.seed))
+        vectors, found = learn_vectors(cache, vocabulary, self.config.vectors, self.progress)
         np.save(self.work.result / "vectors.npy", vectors)
         return found
 
@@ -209,17 +198,6 @@ class _Run:
                 if number == place:
                     return f"{self.corpus}, {document_name(json.loads(line)['id'], place + 1)}"
         raise IndexError(place)
-
-
-@dataclass(frozen=True)
-class _Sentences:
-    """The cached documents as lists of words; can be read again for every epoch."""
-
-    cache: TokenCache
-
-    def __iter__(self) -> Iterator[list[str]]:
-        for chunk in self.cache:
-            yield from chunk.documents()
 
 
 def _chunks(documents: Iterable[Document]) -> Iterator[list[Document]]:

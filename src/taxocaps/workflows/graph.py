@@ -10,10 +10,10 @@ from taxocaps.corpus.readers import SUFFIXES, read_documents
 from taxocaps.errors import CorpusError, FileError
 from taxocaps.files import atomic_text, format_suffix, is_decodable, read_text, refuse_same_file
 from taxocaps.graph.document_graph import GraphOfWords
+from taxocaps.progress import Progress, silent
 from taxocaps.report.graph_page import graph_page
 from taxocaps.text.pipeline import TextPipeline
 from taxocaps.workflows.config import EncodeConfig
-from taxocaps.workflows.progress import Progress, silent
 
 __all__ = ["CentralWord", "GraphReport", "MatrixRow", "graph_of_words", "inspect_document"]
 

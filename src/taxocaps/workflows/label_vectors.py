@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from taxocaps.errors import ConfigError
 from taxocaps.files import atomic_path
+from taxocaps.progress import Progress, silent
 from taxocaps.report.curves import Curve, check_plot, plot_curves
 from taxocaps.settings import Settings
 from taxocaps.taxonomy.embedding import LabelVectorsConfig, train_label_vectors
@@ -17,7 +18,6 @@ from taxocaps.taxonomy.readers import read_taxonomy
 from taxocaps.taxonomy.reconstruction import THRESHOLDS, Reconstruction, reconstruct
 from taxocaps.taxonomy.tree import Taxonomy
 from taxocaps.taxonomy.walks import WalkConfig, WalkKind
-from taxocaps.workflows.progress import Progress, silent
 from taxocaps.workflows.taxonomy import TaxonomyOptions
 
 __all__ = ["EmbedConfig", "EmbedReport", "ReconstructReport", "WalkResult", "embed_taxonomy", "reconstruct_taxonomy"]

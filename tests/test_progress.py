@@ -1,4 +1,4 @@
-from taxocaps.workflows.progress import silent
+from taxocaps.progress import silent
 
 
 def test_silence_takes_what_progress_takes():

@@ -1,0 +1,1 @@
+"""Estimators: the one place where encoding, networks, training and the taxonomy meet."""

@@ -1,0 +1,152 @@
+"""From scores to labels: calibration, cuts and the hierarchy, all fitted on validation documents."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from taxocaps.corpus.classes import Classes
+from taxocaps.metrics.cuts import best_cut, label_cuts
+from taxocaps.settings import Between, Settings
+
+__all__ = ["Calibration", "DecisionConfig", "apply_hierarchy", "choose_labels", "fit_calibration", "fit_cuts"]
+
+Scores = NDArray[np.float32]
+Hierarchy = Literal["auto", "as-is", "add-ancestors", "drop-orphans"]
+
+_FEWEST_POSITIVES = 50
+_NEAR_ZERO = 1e-6
+
+
+@dataclass(frozen=True)
+class DecisionConfig(Settings):
+    """How scores become labels.
+
+    Attributes:
+        rule: `one-cut` (one threshold, with the best micro-F1 on validation documents), `per-label` (a threshold for
+            each label, with the best F1 of that label: SCutFBR.1), `fixed` (the threshold below), or `top-k`.
+        threshold: The threshold of the rule `fixed`.
+        k: Labels per document of the rule `top-k`.
+        at_least: Labels that every document gets, whatever their scores; 1 for no empty answers.
+        hierarchy: Take labels as they are, add their ancestors, or drop labels whose parents are not chosen; `auto`
+            adds ancestors if training documents carry the ancestors of all their labels.
+        calibration: Whether scores are made probabilities by a logistic curve fitted on validation documents.
+    """
+
+    section: ClassVar[str] = "decision"
+
+    rule: Literal["one-cut", "per-label", "fixed", "top-k"] = "one-cut"
+    threshold: Annotated[float, Between(0, 1)] = 0.5
+    k: Annotated[int, Between(1, 1_000_000)] = 5
+    at_least: Annotated[int, Between(0, 1_000_000)] = 0
+    hierarchy: Hierarchy = "auto"
+    calibration: Literal["logistic", "none"] = "logistic"
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A logistic curve over the logit of a score, the same for all labels: it keeps their order.
+
+    >>> Calibration().apply(np.array([[0.25]], np.float32)).round(3).tolist()
+    [[0.25]]
+    """
+
+    slope: float = 1.0
+    intercept: float = 0.0
+
+    def apply(self, scores: Scores) -> Scores:
+        """Calibrated scores; with slope 1 and intercept 0, the scores themselves."""
+        if (self.slope, self.intercept) == (1.0, 0.0):
+            return scores
+        calibrated: Scores = 1 / (1 + np.exp(-(self.slope * _logit(scores) + self.intercept)))
+        return calibrated.astype(np.float32)
+
+
+def fit_calibration(truth: Any, scores: Scores) -> Calibration:
+    """Fit the curve on validation documents, all labels pooled; the identity if they carry fewer than 50 labels.
+
+    Args:
+        truth: CSR [documents, L] of bool.
+        scores: [documents, L], from 0 to 1.
+    """
+    if truth.nnz < _FEWEST_POSITIVES or truth.nnz == scores.size:
+        return Calibration()
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression(C=np.inf).fit(_logit(scores).reshape(-1, 1), truth.toarray().ravel())
+    slope, intercept = float(model.coef_[0, 0]), float(model.intercept_[0])
+    # A falling curve would turn the order round: the scores say nothing, and stay as they are.
+    return Calibration(slope, intercept) if slope > 0 else Calibration()
+
+
+def fit_cuts(truth: Any, scores: Scores, config: DecisionConfig) -> Scores:
+    """The threshold of each label by the rule of `config`; float32 [L].
+
+    Args:
+        truth: CSR [documents, L] of bool, of validation documents.
+        scores: Their calibrated scores, [documents, L].
+        config: The rule; `top-k` has no thresholds, and gets those of `one-cut`.
+    """
+    if config.rule == "fixed":
+        return np.full(scores.shape[1], config.threshold, np.float32)
+    cut = best_cut(truth, scores).threshold
+    if config.rule == "per-label":
+        return label_cuts(truth, scores, cut)
+    return np.full(scores.shape[1], cut, np.float32)
+
+
+def choose_labels(
+    scores: Scores, cuts: Scores | float, *, top_k: int | None = None, at_least: int = 0
+) -> NDArray[np.bool_]:
+    """The labels of each document: those whose score reaches the threshold, or the best few.
+
+    Args:
+        scores: [documents, L].
+        cuts: A threshold for each label, or one for all.
+        top_k: Take so many labels, and no thresholds.
+        at_least: Take at least so many.
+
+    Returns:
+        bool [documents, L].
+    """
+    chosen: NDArray[np.bool_] = np.zeros(scores.shape, bool) if top_k is not None else scores >= cuts
+    wanted = min(max(top_k or 0, at_least), scores.shape[1])
+    if wanted:
+        best = np.argsort(-scores, axis=1, kind="stable")[:, :wanted]
+        if top_k is not None or at_least > 1:
+            np.put_along_axis(chosen, best, True, axis=1)
+        else:
+            empty = ~chosen.any(axis=1)
+            chosen[empty, best[empty, 0]] = True
+    return chosen
+
+
+def apply_hierarchy(chosen: NDArray[np.bool_], hierarchy: Hierarchy, classes: Classes) -> NDArray[np.bool_]:
+    """Make the labels of each document fit the hierarchy.
+
+    Args:
+        chosen: bool [documents, L].
+        hierarchy: `add-ancestors`, `drop-orphans` (from the top down, labels none of whose parents are chosen), or
+            anything else to leave them.
+        classes: The labels of the columns.
+
+    Returns:
+        bool [documents, L].
+    """
+    if hierarchy == "add-ancestors":
+        closed: NDArray[np.bool_] = (csr_array(chosen) @ classes.closure).toarray()
+        return closed
+    if hierarchy == "drop-orphans":
+        chosen = chosen.copy()
+        for label, parents in enumerate(classes.parents):  # parents come before their children
+            if parents:
+                chosen[:, label] &= chosen[:, parents].any(axis=1)
+    return chosen
+
+
+def _logit(scores: Scores) -> Scores:
+    inside = np.clip(scores, _NEAR_ZERO, 1 - _NEAR_ZERO)
+    logit: Scores = np.log(inside / (1 - inside))
+    return logit

@@ -1,0 +1,142 @@
+"""Networks over words-matrices as scorers of texts."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from taxocaps.encoding.corpus_words import Text, count_words, learn_vectors, tokenise
+from taxocaps.encoding.words_matrix import MatrixDocuments, WordsMatrixEncoder, store_documents
+from taxocaps.errors import ModelError
+from taxocaps.estimators.base import FitReport, Labelled, TextScorer, Work
+from taxocaps.estimators.objectives import PointwiseObjective
+from taxocaps.nn.words_matrix import Sizes, WordsMatrixNetwork
+from taxocaps.taxonomy.embedding import train_label_vectors
+from taxocaps.taxonomy.weights import unit_vectors
+from taxocaps.text.pipeline import TextPipeline
+from taxocaps.text.vocabulary import Vocabulary
+from taxocaps.training.scoring import score_documents
+
+__all__ = ["WordsMatrixScorer"]
+
+_VOCABULARY, _WEIGHTS = "vocabulary.tsv", "weights.safetensors"
+
+
+class WordsMatrixScorer(TextScorer):
+    """A network over words-matrices, trained with Lightning."""
+
+    encoder: WordsMatrixEncoder
+    objective: PointwiseObjective
+
+    def fit(self, training: Labelled, validation: Labelled, work: Work) -> FitReport:
+        """Make vocabulary, vectors and words-matrices, then train the network."""
+        from taxocaps.training.trainer import Examples, train
+
+        pipeline = TextPipeline(self.config.text)
+        chunks = tokenise(training.texts, pipeline, work.progress)
+        vocabulary = count_words(chunks, self.config.vocabulary)
+        self.encoder = WordsMatrixEncoder(pipeline, vocabulary, self.config.graph, work.threads)
+        vectors, _ = learn_vectors(chunks, vocabulary, self.config.vectors, work.progress)
+        learned = store_documents(chunks, self.encoder, work.folder / "training", work.progress)
+        held_out = store_documents(
+            tokenise(validation.texts, pipeline),
+            self.encoder,
+            work.folder / "validation",
+            work.progress,
+            "encoding validation documents",
+        )
+        self.objective = self._objective(vectors.shape[1], self._label_vectors(work))
+        _set_vectors(self.objective, vectors)
+        report = train(
+            self.objective,
+            Examples(learned, training.labels),
+            Examples(held_out, validation.labels),
+            self.config.training,
+            folder=work.folder / "checkpoints",
+            seed=self.seed,
+            resume=work.resume,
+            progress=work.progress,
+        )
+        return FitReport(report.epochs, report.best_epoch, tuple(map(dict, report.history)))
+
+    def predict_scores(self, texts: Sequence[Text]) -> NDArray[np.float32]:
+        """The length of each label's capsule, or the output of a dense head; a text without words has none."""
+        documents = MatrixDocuments(self.encoder(texts))
+        scores = score_documents(self.objective, documents, len(self.classes), device=_device(self.config.training.device))
+        scores[documents.lengths == 0] = 0
+        return scores
+
+    def save(self, folder: Path) -> None:
+        """Write `vocabulary.tsv` and `weights.safetensors`."""
+        from safetensors.torch import save_file
+
+        self.encoder.vocabulary.save(folder / _VOCABULARY)
+        save_file(self._network_state(), folder / _WEIGHTS)
+
+    def load(self, folder: Path) -> Self:
+        """Read vocabulary and weights.
+
+        Raises:
+            ModelError: If the weights are damaged or belong to another network.
+        """
+        from safetensors.torch import load_file
+
+        vocabulary = Vocabulary.load(folder / _VOCABULARY)
+        self.encoder = WordsMatrixEncoder(
+            TextPipeline(self.config.text), vocabulary, self.config.graph, os.cpu_count() or 1
+        )
+        try:
+            weights = load_file(folder / _WEIGHTS)
+            self.objective = self._objective(weights["embedding.weight"].shape[1], None)
+            self.objective.network.load_state_dict(weights)
+        except Exception as error:  # a damaged archive can fail in a dozen ways
+            raise ModelError(f"{folder / _WEIGHTS}: damaged, or not the weights of this model") from error
+        return self
+
+    @property
+    def parameters(self) -> int:
+        """The number of weights of the network."""
+        return sum(parameter.numel() for parameter in self.objective.network.parameters())
+
+    def _network_state(self) -> dict[str, torch.Tensor]:
+        return {name: tensor.contiguous() for name, tensor in self.objective.network.state_dict().items()}
+
+    def _objective(self, D: int, label_vectors: torch.Tensor | None) -> PointwiseObjective:
+        graph = self.config.graph
+        sizes = Sizes(len(self.encoder.vocabulary), D, graph.N, graph.T, len(self.classes))
+        with torch.random.fork_rng(devices=()):
+            torch.manual_seed(self.seed)
+            network = WordsMatrixNetwork(self.config.network, sizes)
+        return PointwiseObjective(
+            network, self.config.loss, gives_logits=self.config.network.head == "dense", label_vectors=label_vectors
+        )
+
+    def _label_vectors(self, work: Work) -> torch.Tensor | None:
+        """The vectors of the labels, of length 1; None if all labels weigh the same."""
+        if self.config.loss.label_weights == "uniform":
+            return None
+        taxonomy = self.classes.taxonomy
+        vectors = train_label_vectors(
+            taxonomy,
+            self.config.walks,
+            self.config.label_vectors,
+            seed=self.seed,
+            threads=work.threads,
+            progress=lambda done, total: work.progress("learning label vectors", done, total),
+        )
+        return torch.from_numpy(unit_vectors(vectors[[taxonomy.position(name) for name in self.classes.names]]))
+
+
+def _set_vectors(objective: PointwiseObjective, vectors: NDArray[np.float32]) -> None:
+    with torch.no_grad():
+        objective.network.get_submodule("embedding").weight.copy_(torch.from_numpy(vectors))  # type: ignore[operator]
+
+
+def _device(name: str) -> str:
+    if name != "auto":
+        return name
+    return "cuda" if torch.cuda.is_available() else "cpu"

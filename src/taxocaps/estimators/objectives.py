@@ -1,0 +1,105 @@
+"""What a network learns from: its scores joined with a loss, labels weighted by their place in the taxonomy."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from taxocaps.nn.losses import margin_loss
+from taxocaps.settings import Between, Settings
+from taxocaps.training.batches import Batch
+
+__all__ = ["LossConfig", "PointwiseObjective"]
+
+_Share = Annotated[float, Between(0, 1)]
+
+
+@dataclass(frozen=True)
+class LossConfig(Settings):
+    """What is made small in training.
+
+    Attributes:
+        kind: The margin loss of capsule networks, or cross entropy.
+        label_weights: Whether all labels weigh the same as negatives, or by their distance in the taxonomy.
+        p: With `label_weights=taxonomy`, the factor of the negatives: a number, `sum-to-one` (the weights of a
+            document's negatives add up to 1) or `approximate` (the paper's approximation of that).
+        upper: m+, the score from which on a label of the document costs nothing.
+        lower: m-, the score up to which any other label costs nothing.
+        down: lambda, the weight of negatives beside positives.
+    """
+
+    section: ClassVar[str] = "loss"
+
+    kind: Literal["margin", "cross-entropy"] = "margin"
+    label_weights: Literal["uniform", "taxonomy"] = "taxonomy"
+    p: Annotated[float, Between(0, 1e6)] | Literal["sum-to-one", "approximate"] = 1.0
+    upper: _Share = 0.9
+    lower: _Share = 0.1
+    down: Annotated[float, Between(0, 1e6)] = 0.5
+
+
+class PointwiseObjective(nn.Module):
+    """A network that gives one number per label, and a loss that looks at each label on its own."""
+
+    def __init__(
+        self, network: nn.Module, config: LossConfig, *, gives_logits: bool, label_vectors: Tensor | None = None
+    ) -> None:
+        """Join them.
+
+        Args:
+            network: From the inputs of a batch to [B, L].
+            config: The loss.
+            gives_logits: Whether the network gives logits; otherwise it gives scores from 0 to 1.
+            label_vectors: [L, D] of length 1 each; with them, negatives near the labels of a document weigh less.
+        """
+        super().__init__()
+        self.network, self._config, self._gives_logits = network, config, gives_logits
+        self.register_buffer("label_vectors", label_vectors, persistent=False)
+        self.label_vectors: Tensor | None
+
+    def loss(self, batch: Batch) -> Tensor:
+        """The mean over documents of the loss summed over labels; []."""
+        found, config = self.network(*batch.inputs), self._config  # [B, L]
+        if config.kind == "cross-entropy":
+            return self._cross_entropy(found, batch.targets)
+        weights, p = self.negative_weights(batch.targets), config.p
+        return margin_loss(
+            self._as_scores(found),
+            batch.targets,
+            weights,
+            p=1.0 if weights is None else p,
+            upper=config.upper,
+            lower=config.lower,
+            down=config.down,
+        )
+
+    def scores(self, batch: Batch) -> Tensor:
+        """How well each label fits each document, from 0 to 1; [B, L]."""
+        return self._as_scores(self.network(*batch.inputs))
+
+    def negative_weights(self, targets: Tensor) -> Tensor | None:
+        """The weight of every label as a negative, alpha_k = clip(1 - max_t cos(vec(t), vec(k)), 0, 1); None for all 1.
+
+        The same as `taxocaps.taxonomy.weights.negative_weights`, for a batch.
+
+        Shapes:
+            targets: [B, L]; returns [B, L].
+        """
+        if self.label_vectors is None:
+            return None
+        vectors, far = self.label_vectors, targets.new_zeros(targets.shape[1])
+        carried = (row.nonzero().squeeze(1) for row in targets)  # of each document, [its labels]
+        nearest = [(vectors[labels] @ vectors.T).amax(dim=0) if len(labels) else far for labels in carried]  # [L] each
+        return (1 - torch.stack(nearest)).clamp(0, 1)  # [B, L]
+
+    def _as_scores(self, found: Tensor) -> Tensor:
+        return found.sigmoid() if self._gives_logits else found
+
+    def _cross_entropy(self, found: Tensor, targets: Tensor) -> Tensor:
+        if self._gives_logits:
+            each = functional.binary_cross_entropy_with_logits(found, targets, reduction="none")  # [B, L]
+        else:
+            each = functional.binary_cross_entropy(found.clamp(0, 1), targets, reduction="none")  # [B, L]
+        return each.sum(dim=1).mean()  # []

@@ -1,0 +1,1 @@
+"""Training: batches out of encoded documents, the loop, checkpoints, scores."""

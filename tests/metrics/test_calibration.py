@@ -1,0 +1,84 @@
+"""Calibration error by hand, against a loop and against scikit-learn's calibration curve."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from sklearn.calibration import calibration_curve
+
+import taxocaps.metrics.calibration
+from taxocaps.metrics.calibration import calibration_error, reliability
+
+
+def test_by_hand():
+    truth = csr_array(np.array([[1, 0], [1, 0]], bool))
+    scores = np.array([[1.0, 0.0], [0.5, 0.25]], np.float32)
+    found = reliability(truth, scores, bins=2)
+    assert found.centres.tolist() == [0.25, 0.75]
+    assert found.mean_score.tolist() == [0.125, 0.75]  # 0.5 lies in the upper bin
+    assert found.observed.tolist() == [0, 1]
+    assert found.count.tolist() == [2, 2]
+    assert calibration_error(truth, scores, bins=2) == pytest.approx((0.125 + 0.25) / 2)
+
+
+@given(st.integers(1, 9), st.integers(1, 7), st.integers(1, 20), st.integers(0, 10**6), st.integers(1, 30))
+def test_equal_to_a_loop(documents, labels, bins, seed, pairs):
+    generator = np.random.default_rng(seed)
+    truth = generator.random((documents, labels)) < 0.4
+    scores = generator.random((documents, labels)).astype(np.float32)
+    error = 0.0
+    for number in range(bins):
+        low, high = number / bins, (number + 1) / bins
+        inside = [(s, t) for s, t in zip(scores.ravel(), truth.ravel(), strict=True) if low <= float(s) < high]
+        if inside:
+            gap = abs(np.mean([float(s) for s, _ in inside]) - np.mean([t for _, t in inside]))
+            error += len(inside) / truth.size * gap
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(taxocaps.metrics.calibration, "_PAIRS", pairs)  # several chunks
+        assert calibration_error(csr_array(truth), scores, bins) == pytest.approx(error, abs=1e-9)
+
+
+def test_the_curve_equals_that_of_scikit_learn():
+    generator = np.random.default_rng(3)
+    scores = (generator.random((200, 11)) ** 4).astype(np.float32)
+    truth = generator.random(scores.shape) < scores
+    found = reliability(csr_array(truth), scores, bins=12)
+    observed, mean_score = calibration_curve(truth.ravel(), scores.ravel(), n_bins=12)
+    filled = found.count > 0
+    assert found.observed[filled] == pytest.approx(observed)
+    assert found.mean_score[filled] == pytest.approx(mean_score, rel=1e-5)
+    assert found.count.sum() == scores.size
+
+
+def test_true_probabilities_are_calibrated_and_others_are_not():
+    generator = np.random.default_rng(4)
+    scores = generator.random((2_000, 50)).astype(np.float32)
+    truth = csr_array(generator.random(scores.shape) < scores)
+    assert calibration_error(truth, scores) < 0.01
+    assert calibration_error(truth, np.sqrt(scores)) > 0.1
+
+
+def test_nothing_gives_zeros():
+    empty = csr_array((0, 3), dtype=bool)
+    found = reliability(empty, np.zeros((0, 3), np.float32), bins=4)
+    assert not found.count.any()
+    assert not found.observed.any()
+    assert not found.mean_score.any()
+    assert calibration_error(empty, np.zeros((0, 3), np.float32)) == 0
+    assert calibration_error(csr_array((3, 0), dtype=bool), np.zeros((3, 0), np.float32)) == 0
+
+
+def test_what_is_refused():
+    truth = csr_array((1, 2), dtype=bool)
+    with pytest.raises(ValueError, match="calibration needs scores from 0 to 1; got -3 to 0"):
+        calibration_error(truth, np.array([[-3, 0]], np.float32))
+    with pytest.raises(ValueError, match="at least 1 bin; got 0"):
+        calibration_error(truth, np.zeros((1, 2), np.float32), 0)
+    with pytest.raises(ValueError, match="differ in shape"):
+        calibration_error(truth, np.zeros((2, 2), np.float32))
+
+
+def test_a_length_rounded_past_one_is_one():
+    truth = csr_array(np.array([[True]]))
+    assert calibration_error(truth, np.array([[1.0000002]], np.float32)) == pytest.approx(0, abs=1e-6)

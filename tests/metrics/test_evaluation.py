@@ -1,0 +1,89 @@
+"""An evaluation holds what the single metrics say, and becomes JSON."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from taxocaps.metrics.calibration import calibration_error
+from taxocaps.metrics.evaluation import evaluate
+from taxocaps.metrics.flat import flat_metrics
+from taxocaps.metrics.hierarchical import hierarchical_metrics
+from taxocaps.metrics.ranking import ranking_metrics
+from taxocaps.metrics.tables import per_label, per_level
+
+NAMES = ("a", "b", "c", "d")
+LEVELS = [1, 2, 2, 1]
+CLOSURE = csr_array(np.array([[1, 0, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 1]], bool))
+
+
+@pytest.fixture
+def arrays():
+    generator = np.random.default_rng(6)
+    scores = generator.random((20, 4)).astype(np.float32)
+    return csr_array(generator.random((20, 4)) < 0.4), csr_array(scores > 0.5), scores
+
+
+def test_everything_is_there(arrays):
+    truth, predicted, scores = arrays
+    found = evaluate(
+        truth, predicted, names=NAMES, levels=LEVELS, closure=CLOSURE, scores=scores, unseen={"y": 2, "z": 3}
+    )
+    assert (found.documents, found.labels) == (20, 4)
+    assert found.flat == flat_metrics(truth, predicted, missed=5)
+    assert found.flat.micro.recall < flat_metrics(truth, predicted).micro.recall
+    assert found.hierarchical == hierarchical_metrics(truth, predicted, CLOSURE)
+    assert found.ranking == ranking_metrics(truth, scores)
+    assert found.calibration_error == calibration_error(truth, scores)
+    assert found.label_rows == per_label(truth, predicted, NAMES, LEVELS)
+    assert found.level_rows == per_level(truth, predicted, LEVELS)
+    assert found.unseen == {"y": 2, "z": 3}
+
+
+def test_what_is_not_given_is_left_out(arrays):
+    truth, predicted, _ = arrays
+    found = evaluate(truth, predicted, names=NAMES)
+    assert found.hierarchical is found.ranking is found.calibration_error is None
+    assert found.level_rows == ()
+    assert found.unseen == {}
+    assert found.label_rows[0].level is None
+
+
+def test_as_a_dict_it_survives_json(arrays):
+    truth, predicted, scores = arrays
+    found = evaluate(
+        truth,
+        predicted,
+        names=NAMES,
+        levels=np.array(LEVELS),
+        closure=CLOSURE,
+        scores=scores,
+        unseen={"z": np.int64(3)},
+    )
+    plain = found.as_dict()
+    assert json.loads(json.dumps(plain)) == plain
+    assert plain["flat"]["micro"]["f1"] == found.flat.micro.f1
+    assert plain["ranking"]["ndcg"] == {str(k): found.ranking.ndcg[k] for k in (1, 3, 5)}
+    assert plain["label_rows"][1]["label"] == "b"
+    assert plain["level_rows"][0]["micro"]["recall"] == found.level_rows[0].micro.recall
+    assert plain["unseen"] == {"z": 3}
+    assert evaluate(truth, predicted, names=NAMES).as_dict()["ranking"] is None
+
+
+def test_no_documents_give_zeros():
+    empty = csr_array((0, 4), dtype=bool)
+    found = evaluate(
+        empty, empty, names=NAMES, levels=LEVELS, closure=CLOSURE, scores=np.zeros((0, 4), np.float32)
+    ).as_dict()
+    assert found["flat"]["micro"] == found["hierarchical"] == {"precision": 0.0, "recall": 0.0, "f1": 0.0}
+    assert found["ranking"]["recall"] == {"1": 0.0, "3": 0.0, "5": 0.0}
+    assert found["calibration_error"] == 0
+
+
+def test_shapes_must_match(arrays):
+    truth, predicted, scores = arrays
+    with pytest.raises(ValueError, match="but 1 names"):
+        evaluate(truth, predicted, names=["a"])
+    with pytest.raises(ValueError, match="truth and scores differ in shape"):
+        evaluate(truth, predicted, names=NAMES, scores=scores[:5])
