@@ -59,6 +59,9 @@ class TextScorer(ABC):
 
     The labels of the columns, and with them the taxonomy, are fixed when the scorer is made; scores lie between 0 and
     1. What becomes of scores, calibration and cuts, is the same for all scorers and is done elsewhere.
+
+    Attributes:
+        start: A fitted scorer of the same kind, perhaps with other labels, from whose weights `fit` goes on.
     """
 
     def __init__(self, config: ModelConfig, classes: Classes, seed: int = 0) -> None:
@@ -70,6 +73,7 @@ class TextScorer(ABC):
             seed: Of all randomness.
         """
         self.config, self.classes, self.seed = config, classes, seed
+        self.start: TextScorer | None = None
 
     @abstractmethod
     def fit(self, training: Labelled, validation: Labelled, work: Work) -> FitReport:

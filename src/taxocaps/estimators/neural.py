@@ -18,6 +18,7 @@ from taxocaps.nn.words_matrix import Sizes, WordsMatrixNetwork
 from taxocaps.taxonomy.embedding import train_label_vectors
 from taxocaps.taxonomy.weights import unit_vectors
 from taxocaps.text.pipeline import TextPipeline
+from taxocaps.text.token_chunk import TokenChunk
 from taxocaps.text.vocabulary import Vocabulary
 from taxocaps.training.scoring import score_documents
 
@@ -30,7 +31,7 @@ class WordsMatrixScorer(TextScorer):
     """A network over words-matrices, trained with Lightning."""
 
     encoder: WordsMatrixEncoder
-    objective: PointwiseObjective
+    objective: PointwiseObjective[WordsMatrixNetwork]
 
     def fit(self, training: Labelled, validation: Labelled, work: Work) -> FitReport:
         """Make vocabulary, vectors and words-matrices, then train the network."""
@@ -38,9 +39,7 @@ class WordsMatrixScorer(TextScorer):
 
         pipeline = TextPipeline(self.config.text)
         chunks = tokenise(training.texts, pipeline, work.progress)
-        vocabulary = count_words(chunks, self.config.vocabulary)
-        self.encoder = WordsMatrixEncoder(pipeline, vocabulary, self.config.graph, work.threads)
-        vectors, _ = learn_vectors(chunks, vocabulary, self.config.vectors, work.progress)
+        vectors = self._learn_words(pipeline, chunks, work)
         learned = store_documents(chunks, self.encoder, work.folder / "training", work.progress)
         held_out = store_documents(
             tokenise(validation.texts, pipeline),
@@ -50,7 +49,7 @@ class WordsMatrixScorer(TextScorer):
             "encoding validation documents",
         )
         self.objective = self._objective(vectors.shape[1], self._label_vectors(work))
-        _set_vectors(self.objective, vectors)
+        self._set_weights(vectors)
         report = train(
             self.objective,
             Examples(learned, training.labels),
@@ -66,7 +65,9 @@ class WordsMatrixScorer(TextScorer):
     def predict_scores(self, texts: Sequence[Text]) -> NDArray[np.float32]:
         """The length of each label's capsule, or the output of a dense head; a text without words has none."""
         documents = MatrixDocuments(self.encoder(texts))
-        scores = score_documents(self.objective, documents, len(self.classes), device=_device(self.config.training.device))
+        scores = score_documents(
+            self.objective, documents, len(self.classes), device=_device(self.config.training.device)
+        )
         scores[documents.lengths == 0] = 0
         return scores
 
@@ -102,10 +103,35 @@ class WordsMatrixScorer(TextScorer):
         """The number of weights of the network."""
         return sum(parameter.numel() for parameter in self.objective.network.parameters())
 
+    def _learn_words(self, pipeline: TextPipeline, chunks: Sequence[TokenChunk], work: Work) -> NDArray[np.float32]:
+        """The vocabulary and its vectors, those of the scorer to start from if there is one."""
+        if isinstance(self.start, WordsMatrixScorer):
+            vocabulary = self.start.encoder.vocabulary
+            vectors: NDArray[np.float32] = self.start.objective.network.state_dict()["embedding.weight"].numpy()
+        else:
+            vocabulary = count_words(chunks, self.config.vocabulary)
+            vectors, _ = learn_vectors(chunks, vocabulary, self.config.vectors, work.progress)
+        self.encoder = WordsMatrixEncoder(pipeline, vocabulary, self.config.graph, work.threads)
+        return vectors
+
+    def _set_weights(self, vectors: NDArray[np.float32]) -> None:
+        """Begin with these word vectors, or with all weights of the scorer to start from; new labels begin at random."""
+        state = self.objective.network.state_dict()
+        state["embedding.weight"] = torch.from_numpy(vectors)
+        if isinstance(self.start, WordsMatrixScorer):
+            columns = {name: column for column, name in enumerate(self.classes.names)}
+            places = [columns[name] for name in self.start.classes.names]
+            for name, weights in self.start.objective.network.state_dict().items():
+                if name in self.objective.network.label_parameters:
+                    state[name][places] = weights
+                else:
+                    state[name] = weights
+        self.objective.network.load_state_dict(state)
+
     def _network_state(self) -> dict[str, torch.Tensor]:
         return {name: tensor.contiguous() for name, tensor in self.objective.network.state_dict().items()}
 
-    def _objective(self, D: int, label_vectors: torch.Tensor | None) -> PointwiseObjective:
+    def _objective(self, D: int, label_vectors: torch.Tensor | None) -> PointwiseObjective[WordsMatrixNetwork]:
         graph = self.config.graph
         sizes = Sizes(len(self.encoder.vocabulary), D, graph.N, graph.T, len(self.classes))
         with torch.random.fork_rng(devices=()):
@@ -129,11 +155,6 @@ class WordsMatrixScorer(TextScorer):
             progress=lambda done, total: work.progress("learning label vectors", done, total),
         )
         return torch.from_numpy(unit_vectors(vectors[[taxonomy.position(name) for name in self.classes.names]]))
-
-
-def _set_vectors(objective: PointwiseObjective, vectors: NDArray[np.float32]) -> None:
-    with torch.no_grad():
-        objective.network.get_submodule("embedding").weight.copy_(torch.from_numpy(vectors))  # type: ignore[operator]
 
 
 def _device(name: str) -> str:

@@ -1,7 +1,7 @@
 """What a network learns from: its scores joined with a loss, labels weighted by their place in the taxonomy."""
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Generic, Literal, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -40,11 +40,14 @@ class LossConfig(Settings):
     down: Annotated[float, Between(0, 1e6)] = 0.5
 
 
-class PointwiseObjective(nn.Module):
+Network = TypeVar("Network", bound=nn.Module)
+
+
+class PointwiseObjective(nn.Module, Generic[Network]):
     """A network that gives one number per label, and a loss that looks at each label on its own."""
 
     def __init__(
-        self, network: nn.Module, config: LossConfig, *, gives_logits: bool, label_vectors: Tensor | None = None
+        self, network: Network, config: LossConfig, *, gives_logits: bool, label_vectors: Tensor | None = None
     ) -> None:
         """Join them.
 
@@ -55,7 +58,8 @@ class PointwiseObjective(nn.Module):
             label_vectors: [L, D] of length 1 each; with them, negatives near the labels of a document weigh less.
         """
         super().__init__()
-        self.network, self._config, self._gives_logits = network, config, gives_logits
+        self.network: Network = network
+        self._config, self._gives_logits = config, gives_logits
         self.register_buffer("label_vectors", label_vectors, persistent=False)
         self.label_vectors: Tensor | None
 

@@ -31,6 +31,7 @@ class CapsuleHead(nn.Module):
         """Join both kinds of capsules."""
         super().__init__()
         self.primary, self.labels = primary, labels
+        self.label_parameters = ("labels.weight",)
 
     def forward(self, x: Tensor, is_real: Tensor) -> Tensor:
         """The length of each label's capsule."""
@@ -68,6 +69,7 @@ class DenseHead(nn.Module):
             layer for before, after in itertools.pairwise(sizes) for layer in (nn.Linear(before, after), nn.ReLU())
         ]
         self.layers = nn.Sequential(*layers, nn.Linear(sizes[-1], labels))
+        self.label_parameters = (f"layers.{len(layers)}.weight", f"layers.{len(layers)}.bias")
 
     def forward(self, x: Tensor, is_real: Tensor) -> Tensor:
         """The logit of each label."""

@@ -1,5 +1,6 @@
 """The network over words-matrices: word vectors, two row layers, a head (paper section 3)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
@@ -103,7 +104,10 @@ class WordsMatrixNetwork(nn.Module):
             layer = _row_layer(config, features, filters, sizes)
             features = layer.features
             self.layers.append(layer)
-        self.head = _HEADS[config.head](config, sizes, width, features)
+        head = _HEADS[config.head](config, sizes, width, features)
+        self.head = head
+        self.label_parameters = tuple(f"head.{name}" for name in head.label_parameters)
+        """The names of the weights whose first axis is the labels."""
 
     def forward(self, words: Tensor, blocks: Tensor, counts: Tensor) -> Tensor:
         """Read a batch of documents."""
@@ -130,7 +134,7 @@ def _row_layer(config: NetworkConfig, inputs: int, filters: int, sizes: Sizes) -
     return RowLayer(inputs, filters, config.stride, recurrence, attention)
 
 
-def _capsule_head(config: NetworkConfig, sizes: Sizes, width: int, features: int) -> nn.Module:
+def _capsule_head(config: NetworkConfig, sizes: Sizes, width: int, features: int) -> CapsuleHead:
     return CapsuleHead(
         PrimaryCapsules(width, features, config.channels, config.capsule_size),
         LabelCapsules(
@@ -145,8 +149,11 @@ def _capsule_head(config: NetworkConfig, sizes: Sizes, width: int, features: int
     )
 
 
-def _dense_head(config: NetworkConfig, sizes: Sizes, width: int, features: int) -> nn.Module:
+def _dense_head(config: NetworkConfig, sizes: Sizes, width: int, features: int) -> DenseHead:
     return DenseHead(width, features, sizes.N, config.head_filters, config.hidden, sizes.labels)
 
 
-_HEADS = {"capsule": _capsule_head, "dense": _dense_head}
+_HEADS: dict[str, Callable[[NetworkConfig, Sizes, int, int], CapsuleHead | DenseHead]] = {
+    "capsule": _capsule_head,
+    "dense": _dense_head,
+}

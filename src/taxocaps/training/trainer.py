@@ -84,7 +84,7 @@ def train(
         checks = loader(validation.documents, validation.labels, config.batch_size, **share)
         module = TrainingModule(objective, config, config.epochs * len(batches), seed)
         _fit(trainer, module, batches, checks, folder / _LAST if resume else None)
-        weights = _read(folder / _BEST)["state_dict"] if trainer.is_global_zero else None
+        weights: Any = _read(folder / _BEST)["state_dict"] if trainer.is_global_zero else None
         module.load_state_dict(trainer.strategy.broadcast(weights))
     module.cpu()
     rows = history.rows

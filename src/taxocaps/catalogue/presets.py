@@ -1,0 +1,84 @@
+"""Named settings: the paper's own for its three data sets, the best here, and a quick one."""
+
+import difflib
+from collections.abc import Mapping
+from typing import Any
+
+from taxocaps.catalogue.variants import find_variant
+from taxocaps.errors import ConfigError
+from taxocaps.estimators.config import ModelConfig
+from taxocaps.settings import merge, resolve
+
+__all__ = ["DEFAULT_MODEL", "PRESETS", "model_config"]
+
+DEFAULT_MODEL = "HE-AGCRCNN"
+
+_PAPER: Mapping[str, Any] = {
+    "graph": {"window": 3, "radius": 5, "N": 100, "K": 25, "T": 20},
+    "vectors": {"source": "skip-gram", "dimension": 50},
+    "network": {
+        "filters": (64, 128),
+        "units": 128,
+        "channels": 64,
+        "capsule_size": 16,
+        "label_capsule_size": 32,
+        "gain": None,
+        "dropout": 0.0,
+    },
+    "training": {"epochs": 20, "batch_size": 32, "learning_rate": 1e-3, "schedule": "constant", "warmup": 0.0},
+}
+
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "default": {},
+    "fast": {},
+    "paper-rcv1": merge(_PAPER, {"loss": {"p": 0.01}}),
+    "paper-reuters": merge(_PAPER, {"loss": {"p": 0.1}}),
+    "paper-eurlex": merge(
+        _PAPER,
+        {
+            "graph": {"N": 200},
+            "network": {"label_capsule_size": 64, "hidden": (2048, 4096), "compress": 128},
+            "loss": {"p": 0.001},
+        },
+    ),
+}
+"""What each preset sets apart from the defaults; `default` is the defaults themselves."""
+
+
+def model_config(model: str, preset: str, *layers: Mapping[str, Any]) -> ModelConfig:
+    """The configuration of a model: the preset, then what the model's name decides, then `layers`, the later winning.
+
+    Args:
+        model: The name of a model, in any case.
+        preset: The name of a preset.
+        layers: Nested mappings of further options.
+
+    Raises:
+        ConfigError: For an unknown name or option, or for one that contradicts the model.
+    """
+    variant = find_variant(model)
+    axes: dict[str, dict[str, str]] = {
+        "graph": {"row_order": variant.row_order},
+        "network": {"recurrent": variant.recurrent, "attention": variant.attention, "head": variant.head},
+        "loss": {"label_weights": variant.label_weights},
+    }
+    is_plain = variant.head == "dense" and variant.label_weights == "uniform"
+    usual_loss = {"loss": {"kind": "cross-entropy" if is_plain else "margin"}}
+    config = resolve(ModelConfig, _find_preset(preset), axes, usual_loss, *layers)
+    for section, values in axes.items():
+        for key, value in values.items():
+            found = getattr(getattr(config, section), key)
+            if found != value:
+                raise ConfigError(
+                    f"{section}.{key}={found} contradicts the model {variant.name}, which has {value}; "
+                    "leave it out, or choose another model (see: taxocaps models)"
+                )
+    return config
+
+
+def _find_preset(name: str) -> Mapping[str, Any]:
+    if name in PRESETS:
+        return PRESETS[name]
+    nearest = difflib.get_close_matches(name, PRESETS, n=1)
+    hint = f"did you mean {nearest[0]}?" if nearest else f"there are {', '.join(PRESETS)}"
+    raise ConfigError(f"no preset is called {name!r}; {hint}")

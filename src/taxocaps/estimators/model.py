@@ -1,0 +1,161 @@
+"""A fitted model: a scorer with its calibration, its thresholds and its taxonomy; from texts to labels."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from taxocaps.corpus.classes import Classes
+from taxocaps.encoding.corpus_words import Text
+from taxocaps.estimators.base import FitReport, Labelled, TextScorer, Work
+from taxocaps.estimators.config import ModelConfig
+from taxocaps.estimators.decisions import (
+    Calibration,
+    Hierarchy,
+    apply_hierarchy,
+    choose_labels,
+    fit_calibration,
+    fit_cuts,
+)
+from taxocaps.metrics.calibration import calibration_error
+from taxocaps.metrics.evaluation import Evaluation, evaluate
+
+__all__ = ["FittedModel", "ModelName", "fit_model"]
+
+ScorerFactory = Callable[[ModelConfig, Classes, int], TextScorer]
+
+
+@dataclass(frozen=True)
+class ModelName:
+    """What a user asked for: the name of a model, of a preset, and the seed."""
+
+    model: str
+    preset: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class FittedModel:
+    """All that is needed to label texts.
+
+    Attributes:
+        name: What was asked for.
+        config: Every option, as it was used.
+        scorer: Gives raw scores.
+        calibration: Makes probabilities of them.
+        cuts: float32 [L], the score from which on each label is given.
+        hierarchy: What is done about ancestors.
+        report: What fitting came to.
+        validation: How good the labels are on the validation documents.
+        raw_calibration_error: The calibration error there before calibration.
+    """
+
+    name: ModelName
+    config: ModelConfig
+    scorer: TextScorer
+    calibration: Calibration
+    cuts: NDArray[np.float32]
+    hierarchy: Hierarchy
+    report: FitReport = field(default_factory=FitReport)
+    validation: Evaluation | None = None
+    raw_calibration_error: float | None = None
+
+    @property
+    def classes(self) -> Classes:
+        """The labels of the columns."""
+        return self.scorer.classes
+
+    def raw_scores(self, texts: Sequence[Text]) -> NDArray[np.float32]:
+        """Scores as the model gives them, such as capsule lengths; float32 [documents, L]."""
+        return self.scorer.predict_scores(texts)
+
+    def scores(self, texts: Sequence[Text]) -> NDArray[np.float32]:
+        """Calibrated scores; float32 [documents, L], 0 for a text without words."""
+        raw = self.raw_scores(texts)
+        calibrated = self.calibration.apply(raw)
+        calibrated[~raw.any(axis=1)] = 0
+        return calibrated
+
+    def choose(
+        self,
+        scores: NDArray[np.float32],
+        *,
+        top_k: int | None = None,
+        threshold: float | None = None,
+        at_least: int | None = None,
+        hierarchy: Hierarchy | None = None,
+    ) -> csr_array:
+        """The labels of documents with these calibrated scores; CSR [documents, L] of bool.
+
+        Args:
+            scores: As `scores` gives them.
+            top_k: Take so many labels, whatever their scores.
+            threshold: One threshold for all labels, instead of those of the model.
+            at_least: Labels that every document with words gets.
+            hierarchy: What is done about ancestors, instead of what the model does.
+        """
+        decision = self.config.decision
+        if top_k is None and threshold is None and decision.rule == "top-k":
+            top_k = decision.k
+        chosen = choose_labels(
+            scores,
+            self.cuts if threshold is None else threshold,
+            top_k=top_k,
+            at_least=decision.at_least if at_least is None else at_least,
+        )
+        chosen[~scores.any(axis=1)] = False  # nothing is known about a text without words
+        return csr_array(apply_hierarchy(chosen, hierarchy or self.hierarchy, self.classes))
+
+    def evaluate(self, documents: Labelled, *, unseen: Any = None) -> Evaluation:
+        """How good the labels of some documents are.
+
+        Args:
+            documents: Texts with their labels.
+            unseen: True labels without a column, with the number of documents that carry them.
+        """
+        return self._evaluation(documents.labels, self.scores(documents.texts), unseen)
+
+    def _evaluation(self, truth: csr_array, scores: NDArray[np.float32], unseen: Any = None) -> Evaluation:
+        return evaluate(
+            truth,
+            self.choose(scores),
+            names=self.classes.names,
+            levels=self.classes.levels,
+            closure=self.classes.full_closure,
+            scores=scores,
+            unseen=unseen,
+        )
+
+
+def fit_model(name: ModelName, scorer: TextScorer, training: Labelled, validation: Labelled, work: Work) -> FittedModel:
+    """Fit a scorer, then calibration and thresholds on the validation documents.
+
+    Args:
+        name: What was asked for.
+        scorer: Not fitted yet.
+        training: What is learned from.
+        validation: What decides when to stop and where to cut.
+        work: Where and how.
+    """
+    report = scorer.fit(training, validation, work)
+    raw = scorer.predict_scores(validation.texts)
+    decision = scorer.config.decision
+    calibration = fit_calibration(validation.labels, raw) if decision.calibration == "logistic" else Calibration()
+    calibrated = calibration.apply(raw)
+    hierarchy = decision.hierarchy
+    if hierarchy == "auto":
+        hierarchy = "add-ancestors" if scorer.classes.is_closed(training.labels) else "as-is"
+    fitted = FittedModel(
+        name,
+        scorer.config,
+        scorer,
+        calibration,
+        fit_cuts(validation.labels, calibrated, decision),
+        hierarchy,
+        report,
+        raw_calibration_error=calibration_error(validation.labels, raw),
+    )
+    return replace(fitted, validation=fitted._evaluation(validation.labels, calibrated))

@@ -1,0 +1,168 @@
+"""A model as a folder: everything needed to label texts on another machine, readable, without pickle."""
+
+import dataclasses
+import hashlib
+import json
+import platform
+import shutil
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from taxocaps._version import __version__
+from taxocaps.corpus.classes import Classes
+from taxocaps.errors import ModelError, TaxocapsError
+from taxocaps.estimators.base import FitReport
+from taxocaps.estimators.config import ModelConfig
+from taxocaps.estimators.decisions import Calibration
+from taxocaps.estimators.model import FittedModel, ModelName
+from taxocaps.estimators.scorers import make_scorer
+from taxocaps.settings import as_mapping, read_mapping, resolve
+from taxocaps.taxonomy.readers import read_taxonomy
+from taxocaps.taxonomy.writers import write_taxonomy
+
+__all__ = ["FORMAT", "load_model", "save_model"]
+
+FORMAT = "taxocaps-model/1"
+_LIBRARIES = ("numpy", "scipy", "torch", "lightning", "simplemma")
+_UNHASHED = ("versions.json", "README.md", "metrics.json", "history.csv")
+
+
+def save_model(model: FittedModel, folder: Path) -> None:
+    """Write a model into an existing folder; `versions.json`, written last, makes it a model.
+
+    Args:
+        model: The model.
+        folder: An empty folder, or one whose files may be replaced.
+    """
+    model.scorer.save(folder)
+    write_taxonomy(model.classes.taxonomy, folder / "taxonomy.tsv")
+    _write_config(model, folder)
+    _write_json(folder / "labels.json", list(model.classes.names))
+    thresholds = {
+        "hierarchy": model.hierarchy,
+        "calibration": dataclasses.asdict(model.calibration),
+        "thresholds": dict(zip(model.classes.names, map(float, model.cuts), strict=True)),
+    }
+    _write_json(folder / "thresholds.json", thresholds)
+    _write_json(folder / "metrics.json", _metrics(model))
+    _write_versions(folder)
+
+
+def load_model(folder: Path, *, trust_code: bool = False) -> FittedModel:
+    """Read a model.
+
+    Args:
+        folder: The folder that `save_model` wrote.
+        trust_code: Whether a tokenizer that the model names, a Python function, may be imported and run.
+
+    Raises:
+        ModelError: If there is no model, it is damaged, of another version, or wants to run code.
+    """
+    _check(folder)
+    try:
+        content = read_mapping(folder / "config.yaml")
+        name = ModelName(**{key: content.pop(key) for key in ("model", "preset", "seed")})
+        config = _located(resolve(ModelConfig, content), folder)
+        _check_code(config, folder, trust_code)
+        names = tuple(json.loads((folder / "labels.json").read_text(encoding="utf-8")))
+        classes = Classes(names, read_taxonomy(folder / "taxonomy.tsv"))
+        thresholds = json.loads((folder / "thresholds.json").read_text(encoding="utf-8"))
+        return FittedModel(
+            name,
+            config,
+            make_scorer(config, classes, name.seed).load(folder),
+            Calibration(**thresholds["calibration"]),
+            np.array([thresholds["thresholds"][label] for label in names], np.float32),
+            thresholds["hierarchy"],
+            FitReport(),
+        )
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        raise ModelError(f"{folder}: the model is damaged: {error}") from error
+    except ModelError:
+        raise
+    except TaxocapsError as error:
+        raise ModelError(f"{folder}: the model cannot be used: {error}") from error
+
+
+def _write_config(model: FittedModel, folder: Path) -> None:
+    """The options, with what they refer to: a model must not miss a file when it is moved."""
+    import yaml
+
+    content = {**dataclasses.asdict(model.name), **as_mapping(model.config)}
+    source = model.config.text.stop_words
+    if source not in ("default", "none"):
+        shutil.copyfile(source, folder / "stop_words.txt")
+        content["text"]["stop_words"] = "stop_words.txt"
+    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+    (folder / "config.yaml").write_text(text, encoding="utf-8")
+
+
+def _located(config: ModelConfig, folder: Path) -> ModelConfig:
+    if config.text.stop_words != "stop_words.txt":
+        return config
+    text = dataclasses.replace(config.text, stop_words=str(folder / "stop_words.txt"))
+    return dataclasses.replace(config, text=text)
+
+
+def _check_code(config: ModelConfig, folder: Path, trust_code: bool) -> None:
+    tokenizer = config.text.tokenizer
+    if ":" in tokenizer and not tokenizer.startswith("spacy:") and not trust_code:
+        raise ModelError(
+            f"{folder}: the model's tokenizer {tokenizer} is Python code, which would be run; "
+            "give --trust-code (or trust_code=True) if you trust it"
+        )
+
+
+def _metrics(model: FittedModel) -> Mapping[str, Any]:
+    return {
+        "parameters": model.scorer.parameters,
+        "epochs": model.report.epochs,
+        "best_epoch": model.report.best_epoch,
+        "raw_calibration_error": model.raw_calibration_error,
+        "validation": model.validation.as_dict() if model.validation else None,
+    }
+
+
+def _write_versions(folder: Path) -> None:
+    files = sorted(path for path in folder.iterdir() if path.is_file() and path.name not in _UNHASHED)
+    versions = {
+        "format": FORMAT,
+        "taxocaps": __version__,
+        "python": platform.python_version(),
+        "libraries": {name: version(name) for name in _LIBRARIES},
+        "files": {path.name: _digest(path) for path in files},
+    }
+    _write_json(folder / "versions.json", versions)
+
+
+def _check(folder: Path) -> None:
+    if not folder.is_dir():
+        raise ModelError(f"{folder}: no model there; train one with: taxocaps train --out {folder}")
+    try:
+        versions = json.loads((folder / "versions.json").read_text(encoding="utf-8"))
+        found, files = versions["format"], dict(versions["files"])
+    except FileNotFoundError as error:
+        raise ModelError(f"{folder}: not a model (no versions.json in it)") from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ModelError(f"{folder / 'versions.json'}: damaged; copy the model again, or train it anew") from error
+    if found != FORMAT:
+        raise ModelError(f"{folder}: is of format {found!r}, not {FORMAT!r}; install the version that wrote it")
+    for name, digest in files.items():
+        path = folder / name
+        if not path.is_file():
+            raise ModelError(f"{path}: is missing from the model; copy the model again, or train it anew")
+        if name != "thresholds.json" and _digest(path) != digest:  # thresholds may be set by hand
+            raise ModelError(f"{path}: damaged or changed; copy the model again, or train it anew")
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _write_json(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
