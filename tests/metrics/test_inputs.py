@@ -23,6 +23,24 @@ def test_untidy_labels_are_tidied_in_a_copy():
     assert labels.data.tolist() == [True, True, False]
 
 
+def test_a_label_stored_twice_is_one_label():
+    labels = csr_array((np.array([True, True]), np.array([1, 1]), np.array([0, 2])), shape=(1, 2))
+    assert plain_labels(labels).indices.tolist() == [1]
+    assert labels.nnz == 2
+
+
+def test_a_false_that_is_stored_is_dropped():
+    labels = csr_array((np.array([True, False]), np.array([0, 1]), np.array([0, 2])), shape=(1, 2))
+    assert plain_labels(labels).indices.tolist() == [0]
+    assert labels.nnz == 2
+
+
+def test_numbers_become_marks():
+    labels = plain_labels(csr_array(np.array([[3, 0, 1]])))
+    assert labels.dtype == bool
+    assert labels.toarray().tolist() == [[True, False, True]]
+
+
 def test_shapes_must_match():
     truth = csr_array((3, 2), dtype=bool)
     with pytest.raises(ValueError, match=r"truth and prediction differ in shape: \(3, 2\) and \(3, 4\)"):

@@ -25,9 +25,7 @@ def test_rows_of_labels_equal_scikit_learn(pair):
     truth, predicted = pair
     rows = per_label(csr_array(truth), csr_array(predicted), list("abcdef"), LEVELS)
     wanted = precision_recall_fscore_support(truth, predicted, average=None, zero_division=0)
-    for row, name, level, times, *figures in zip(
-        rows, "abcdef", LEVELS, predicted.sum(axis=0), *wanted, strict=True
-    ):
+    for row, name, level, times, *figures in zip(rows, "abcdef", LEVELS, predicted.sum(axis=0), *wanted, strict=True):
         assert (row.label, row.level, row.predicted) == (name, level, times)
         assert [row.precision, row.recall, row.f1, row.support] == pytest.approx(figures)
 

@@ -5,19 +5,20 @@ from typing import TYPE_CHECKING
 import typer
 
 from taxocaps.cli.console import print_json
-from taxocaps.cli.options import AsJson, with_config
+from taxocaps.cli.options import MODEL_OPTIONS, AsJson, with_config
 
 if TYPE_CHECKING:
-    from taxocaps.workflows.config import EncodeConfig
+    from taxocaps.workflows.run_config import RunConfig
 
 __all__ = ["config"]
 
 
-@with_config()
-def config(config: "EncodeConfig", as_json: AsJson = False) -> None:
+@with_config(*MODEL_OPTIONS, of="run")
+def config(config: "RunConfig", as_json: AsJson = False) -> None:
     """Show every option with its value, as a configuration file.
 
-    The defaults, then --config, then --set. Save it, change it, and give it to a command with --config.
+    The preset and what the model decides, then --config, then --set. Save it, change it, and give it to a command with
+    --config.
     """
     from taxocaps.workflows.config import config_as_yaml
 

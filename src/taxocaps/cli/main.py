@@ -8,7 +8,19 @@ from typing import Annotated, Any
 import typer
 
 from taxocaps._version import __version__
-from taxocaps.cli import config, corpus, data, encode, graph, label_vectors, taxonomy
+from taxocaps.cli import (
+    config,
+    corpus,
+    data,
+    encode,
+    evaluate,
+    graph,
+    label_vectors,
+    models,
+    predict,
+    taxonomy,
+    train,
+)
 from taxocaps.errors import TaxocapsError
 
 __all__ = ["app", "main"]
@@ -27,6 +39,10 @@ app.add_typer(corpus.app, name="corpus")
 app.add_typer(data.app, name="data")
 app.command("graph")(graph.graph)
 app.command("encode")(encode.encode)
+app.command("train")(train.train)
+app.command("predict")(predict.predict)
+app.command("evaluate")(evaluate.evaluate)
+app.command("models")(models.models)
 app.command("config")(config.config)
 
 

@@ -9,13 +9,14 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-__all__ = ["CORPUS_OPTIONS", "AsJson", "Quiet", "with_config"]
+__all__ = ["CORPUS_OPTIONS", "MODEL_OPTIONS", "AsJson", "Quiet", "with_config"]
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 _DOCUMENTS = "Reading documents"
 _CONFIGURATION = "Configuration"
+_MODEL = "The model"
 
 
 @dataclass(frozen=True)
@@ -26,10 +27,11 @@ class _ConfigOption:
     kind: Any
     help: str
     metavar: str | None = None
+    panel: str = _DOCUMENTS
 
     def annotation(self, name: str) -> Any:
         flag = f"--{name.replace('_', '-')}"
-        option = typer.Option(flag, help=self.help, metavar=self.metavar, rich_help_panel=_DOCUMENTS)
+        option = typer.Option(flag, help=self.help, metavar=self.metavar, rich_help_panel=self.panel)
         return Annotated[self.kind | None, option]
 
 
@@ -58,8 +60,33 @@ _OPTIONS = {
     ),
 }
 
+_OPTIONS |= {
+    "model": _ConfigOption("model", str, "Its name; `taxocaps models` lists them.", "NAME", _MODEL),
+    "preset": _ConfigOption(
+        "preset", str, "Named settings: default, fast, paper-rcv1, paper-eurlex or paper-reuters.", "NAME", _MODEL
+    ),
+    "seed": _ConfigOption("seed", int, "Of all randomness. Default: 0.", None, _MODEL),
+    "epochs": _ConfigOption("training.epochs", int, "Passes over the documents, at most.", None, _MODEL),
+    "devices": _ConfigOption(
+        "training.devices", int, "Processes, or graphics processors, that share the work.", None, _MODEL
+    ),
+    "unknown_labels": _ConfigOption(
+        "labels.unknown",
+        Literal["error", "add", "drop"],
+        "A label outside the taxonomy is an error, is added under the root, or is dropped. Default: error.",
+    ),
+    "ancestors": _ConfigOption(
+        "labels.ancestors",
+        Literal["as-given", "add"],
+        "Take the labels of documents as given, or add all their ancestors. Default: as-given.",
+    ),
+}
+
 CORPUS_OPTIONS = tuple(name for name, option in _OPTIONS.items() if option.key.startswith("corpus."))
 """The options of a command that reads documents."""
+
+MODEL_OPTIONS = tuple(name for name, option in _OPTIONS.items() if option.panel == _MODEL)
+"""The options of a command that makes a model."""
 
 _CONFIG_FILE = Annotated[
     Path | None,
@@ -81,11 +108,14 @@ _SETTINGS = Annotated[
 ]
 
 
-def with_config(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def with_config(
+    *names: str, of: Literal["encoding", "run"] = "encoding"
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command `--config`, `--set` and the options in `names`, which reach it as one argument `config`.
 
-    The command is declared with a parameter `config: EncodeConfig`; on the command line the options stand in its
-    place. Files are read first, `--set` wins over them, and named options win over both.
+    The command is declared with a parameter `config`, an `EncodeConfig` or, with `of="run"`, a `RunConfig`; on the
+    command line the options stand in its place. Files are read first, `--set` wins over them, and named options win
+    over both.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -95,7 +125,7 @@ def with_config(*names: str) -> Callable[[Callable[..., None]], Callable[..., No
         @functools.wraps(command)
         def run(**arguments: Any) -> None:
             given = {name: arguments.pop(name) for name in annotations}
-            command(config=_resolve(given), **arguments)
+            command(config=_resolve(given, of), **arguments)
 
         own = [p for p in inspect.signature(command).parameters.values() if p.name != "config"]
         added = [
@@ -110,9 +140,10 @@ def with_config(*names: str) -> Callable[[Callable[..., None]], Callable[..., No
     return decorate
 
 
-def _resolve(given: dict[str, Any]) -> Any:
-    from taxocaps.workflows.config import resolve_config
+def _resolve(given: dict[str, Any], of: str) -> Any:
+    from taxocaps.workflows.config import resolve_config, resolve_run_config
 
     file, settings = given.pop("config_file"), given.pop("settings")
     options = {_OPTIONS[name].key: value for name, value in given.items() if value is not None}
-    return resolve_config(file, settings or (), options)
+    resolve: Callable[..., Any] = {"encoding": resolve_config, "run": resolve_run_config}[of]
+    return resolve(file, settings or (), options)

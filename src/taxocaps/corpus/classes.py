@@ -1,6 +1,6 @@
 """The labels a model can give, its columns, with their places in the taxonomy."""
 
-from collections.abc import Sequence
+import itertools
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -75,6 +75,5 @@ class Classes:
 
     def lists(self, chosen: "csr_array") -> list[tuple[str, ...]]:
         """The names of the labels of each document, out of CSR [documents, L]."""
-        ends: Sequence[int] = chosen.indptr.tolist()
         names = [self.names[column] for column in chosen.indices.tolist()]
-        return [tuple(names[start:end]) for start, end in zip(ends[:-1], ends[1:], strict=True)]
+        return [tuple(names[start:end]) for start, end in itertools.pairwise(chosen.indptr.tolist())]

@@ -1,7 +1,7 @@
 """What every model does: learn from texts and a label matrix, and give scores."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -37,12 +37,14 @@ class Work:
         resume: Go on with what an earlier run left in `folder`.
         threads: Threads of the compiled kernels.
         progress: Told where the work stands.
+        tell: Told what a person should know, such as the memory that training will take.
     """
 
     folder: Path
     resume: bool = False
     threads: int = 1
     progress: Progress = silent
+    tell: Callable[[str], None] = lambda message: None
 
 
 @dataclass(frozen=True)

@@ -77,6 +77,7 @@ class WordsMatrixScorer(TextScorer):
 
         self.encoder.vocabulary.save(folder / _VOCABULARY)
         save_file(self._network_state(), folder / _WEIGHTS)
+        (folder / _WEIGHTS).chmod(0o644)  # it comes readable by its owner only, unlike all other files
 
     def load(self, folder: Path) -> Self:
         """Read vocabulary and weights.
@@ -115,7 +116,7 @@ class WordsMatrixScorer(TextScorer):
         return vectors
 
     def _set_weights(self, vectors: NDArray[np.float32]) -> None:
-        """Begin with these word vectors, or with all weights of the scorer to start from; new labels begin at random."""
+        """Begin with these word vectors, or with all weights of the scorer to start from, new labels aside."""
         state = self.objective.network.state_dict()
         state["embedding.weight"] = torch.from_numpy(vectors)
         if isinstance(self.start, WordsMatrixScorer):

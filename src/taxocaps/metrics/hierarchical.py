@@ -3,7 +3,7 @@
 from scipy.sparse import csr_array
 
 from taxocaps.metrics.flat import Averages, document_counts
-from taxocaps.metrics.inputs import label_pair
+from taxocaps.metrics.inputs import label_pair, plain_labels
 
 __all__ = ["hierarchical_metrics"]
 
@@ -30,5 +30,5 @@ def hierarchical_metrics(truth: csr_array, predicted: csr_array, closure: csr_ar
     truth, predicted = label_pair(truth, predicted)
     if closure.shape[0] != truth.shape[1]:
         raise ValueError(f"there are {truth.shape[1]} labels (columns of truth) but {closure.shape[0]} rows of closure")
-    closure = closure.astype(bool)  # sums of bool stay bool: an ancestor reached twice counts once
-    return document_counts(truth.astype(bool) @ closure, predicted.astype(bool) @ closure).pooled()
+    closure = plain_labels(closure)  # sums of bool stay bool, those of small integers may overflow
+    return document_counts(truth @ closure, predicted @ closure).pooled()

@@ -25,8 +25,8 @@ def label_pair(truth: csr_array, predicted: csr_array) -> tuple[csr_array, csr_a
 
 
 def plain_labels(labels: csr_array) -> csr_array:
-    """The matrix with sorted columns, each stored once and none stored as False; the input is never changed."""
-    if labels.has_canonical_format and labels.data.all():
+    """The matrix of bool, its columns sorted, each stored once and none as False; the input is never changed."""
+    if labels.dtype == bool and labels.has_canonical_format and labels.data.all():
         return labels
     plain = labels.astype(bool, copy=True)
     plain.sum_duplicates()

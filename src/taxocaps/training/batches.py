@@ -1,6 +1,7 @@
 """Batches of documents of like length, out of anything that can be cut into arrays."""
 
 import itertools
+import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
@@ -72,8 +73,7 @@ class LengthBatches(Sampler[NDArray[np.int64]]):
 
     def __len__(self) -> int:
         """The batches of this process."""
-        batches = -(-len(self._lengths) // self._batch_size)
-        return -(-batches // self._processes)
+        return math.ceil(math.ceil(len(self._lengths) / self._batch_size) / self._processes)
 
     def set_epoch(self, epoch: int) -> None:
         """Take the order of another epoch; Lightning calls this."""

@@ -44,6 +44,7 @@ class TrainingModule(LightningModule):
         self.objective: Any = objective
         self._config, self._steps, self._seed = config, steps, seed
         self._validated: list[tuple[Any, ...]] = []
+        self._losses: list[tuple[float, int]] = []
 
     def on_train_epoch_start(self) -> None:
         """Make all randomness a function of seed, epoch and process: a resumed run then needs no saved state of it."""
@@ -53,7 +54,7 @@ class TrainingModule(LightningModule):
     def training_step(self, batch: Batch) -> Tensor:
         """The loss of a batch."""
         loss: Tensor = self.objective.loss(batch)
-        self.log("loss", loss, on_step=False, on_epoch=True, batch_size=len(batch.documents), sync_dist=True)
+        self._losses.append((float(loss.detach()), len(batch.documents)))
         return loss
 
     def validation_step(self, batch: Batch) -> None:
@@ -69,7 +70,11 @@ class TrainingModule(LightningModule):
         self._validated.clear()
         _, first = np.unique(numbers, return_index=True)  # a document may have been given to two processes
         cut = best_cut(csr_array(targets[first] > 0), scores[first])
-        self.log("micro_f1", cut.f1, rank_zero_only=False, sync_dist=True)
+        self.log("micro_f1", cut.f1, sync_dist=True)
+        # Lightning would give the loss of an epoch only after its validation, too late for whoever reports both.
+        total = sum(loss * documents for loss, documents in self._losses)
+        self.log("loss", total / max(1, sum(documents for _, documents in self._losses)), sync_dist=True)
+        self._losses.clear()
 
     def configure_optimizers(self) -> Any:
         """Adam, with the learning rate of `training.schedule`."""

@@ -51,7 +51,7 @@ class TrainingReport:
     history: Sequence[Mapping[str, float]]
 
 
-def train(
+def train(  # noqa: PLR0913 - a front door: each argument stands for itself
     objective: Objective,
     training: Examples,
     validation: Examples,

@@ -7,7 +7,7 @@ from typing import IO, Self
 
 from taxocaps.errors import FileError, TaxocapsError, WriteError
 
-__all__ = ["WorkFolder", "resume_hint"]
+__all__ = ["WorkFolder", "lock_folder", "resume_hint"]
 
 
 class WorkFolder:
@@ -28,7 +28,7 @@ class WorkFolder:
 
     def __enter__(self) -> Self:
         self.path.mkdir(parents=True, exist_ok=True)
-        self._lock = _lock(self.path / "lock", self.target)
+        self._lock = lock_folder(self.path / "lock", self.target)
         self._restore()
         shutil.rmtree(self.result, ignore_errors=True)
         self.result.mkdir(parents=True)
@@ -75,7 +75,7 @@ def _path(target: Path) -> Path:
     return target.parent / f".{target.name}.partial"
 
 
-def _lock(path: Path, target: Path) -> IO[bytes] | None:
+def lock_folder(path: Path, target: Path) -> IO[bytes] | None:
     """Hold a lock that the system takes back however the process ends; None where there is no such thing."""
     try:
         import fcntl

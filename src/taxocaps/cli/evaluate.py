@@ -1,0 +1,55 @@
+"""`taxocaps evaluate`: how good a model, or a file of predictions, is."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from taxocaps.cli.console import console, shown_progress
+from taxocaps.cli.options import CORPUS_OPTIONS, AsJson, Quiet, with_config
+
+if TYPE_CHECKING:
+    from taxocaps.workflows.config import EncodeConfig
+
+__all__ = ["evaluate"]
+
+
+@with_config(*CORPUS_OPTIONS)
+def evaluate(
+    config: "EncodeConfig",
+    model: Annotated[Path | None, typer.Argument(help="The folder of a model.")] = None,
+    test: Annotated[Path | None, typer.Argument(help="Labelled documents, in any format.")] = None,
+    predictions: Annotated[
+        Path | None, typer.Option(help="Instead of a model: predictions, as `taxocaps predict` writes them.")
+    ] = None,
+    truth: Annotated[Path | None, typer.Option(help="The labelled documents that --predictions belong to.")] = None,
+    taxonomy: Annotated[
+        Path | None, typer.Option(help="With --predictions: the taxonomy, for hierarchical figures and levels.")
+    ] = None,
+    per_label: Annotated[bool, typer.Option("--per-label", help="Show a line for every label.")] = False,
+    trust_code: Annotated[bool, typer.Option("--trust-code", help="Let the model run its own tokenizer.")] = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure a model on labelled documents, or predictions against the truth.
+
+    Shows precision, recall and F1 (micro, macro, by document, and with ancestors), ranking figures, and figures for
+    every level; --json gives all of it and every label.
+    """
+    import json
+
+    from taxocaps.report.evaluation import evaluation_tables
+    from taxocaps.workflows.evaluate import evaluate_model, evaluate_predictions
+
+    with shown_progress(quiet or as_json) as progress:
+        if model is not None and test is not None and predictions is None and truth is None:
+            found = evaluate_model(model, test, config.corpus, trust_code=trust_code, progress=progress)
+        elif predictions is not None and truth is not None and model is None:
+            found = evaluate_predictions(predictions, truth, config.corpus, taxonomy=taxonomy)
+        else:
+            raise typer.BadParameter("give MODEL and TEST, or --predictions and --truth")
+    if as_json:
+        typer.echo(json.dumps(found.as_dict(), ensure_ascii=False, indent=2))
+    elif not quiet:
+        for table in evaluation_tables(found, per_label=per_label):
+            console().print(table)

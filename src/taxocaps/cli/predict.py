@@ -1,0 +1,68 @@
+"""`taxocaps predict`: documents in, labels out."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from taxocaps.cli.console import print_json, shown_progress, tell
+from taxocaps.cli.options import CORPUS_OPTIONS, AsJson, Quiet, with_config
+
+if TYPE_CHECKING:
+    from taxocaps.workflows.config import EncodeConfig
+
+__all__ = ["predict"]
+
+
+@with_config(*CORPUS_OPTIONS)
+def predict(
+    config: "EncodeConfig",
+    model: Annotated[Path, typer.Argument(help="The folder of a model.")],
+    source: Annotated[
+        Path | None, typer.Argument(metavar="INPUT", help="Documents in any format; - for JSONL from standard input.")
+    ] = None,
+    text: Annotated[list[str] | None, typer.Option("--text", help="A text to label; may be repeated.")] = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The JSONL file to write; - for standard output.")
+    ] = Path("-"),
+    top_k: Annotated[int | None, typer.Option(min=1, help="So many labels each, whatever their scores.")] = None,
+    threshold: Annotated[float | None, typer.Option(min=0, max=1, help="One threshold for all labels.")] = None,
+    at_least: Annotated[int | None, typer.Option(min=0, help="Labels that every document with words gets.")] = None,
+    hierarchy: Annotated[
+        Literal["as-is", "add-ancestors", "drop-orphans"] | None, typer.Option(help="What is done about ancestors.")
+    ] = None,
+    trust_code: Annotated[bool, typer.Option("--trust-code", help="Let the model run its own tokenizer.")] = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Give documents labels.
+
+    Each document becomes one line: {"id": ..., "labels": [{"label": ..., "score": ..., "path": [...]}]}. Thresholds and
+    the rule about ancestors are the model's own unless given. Labels on standard output appear as they are found; a
+    file appears when it is complete.
+    """
+    from taxocaps.workflows.predict import Choice, predict_file, predict_texts
+
+    choice = Choice(top_k, threshold, at_least, hierarchy)
+    if (source is None) == (text is None):
+        raise typer.BadParameter("give either a file of documents or --text")
+    if text is not None:
+        for prediction in predict_texts(model, text, choice, trust_code=trust_code):
+            typer.echo(json.dumps(prediction.as_dict(), ensure_ascii=False))
+        return
+    assert source is not None
+    with shown_progress(quiet or as_json or str(output) == "-") as progress:
+        report = predict_file(
+            model, source, output, choice, corpus=config.corpus, trust_code=trust_code, progress=progress
+        )
+    for problem in report.problems:
+        tell(f"skipped: {problem}")
+    if str(output) == "-":
+        return
+    if as_json:
+        print_json(report)
+    elif not quiet:
+        tell(
+            f"{report.documents:,} documents labelled, {report.without_labels:,} of them with nothing: {report.output}"
+        )

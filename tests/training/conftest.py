@@ -1,0 +1,80 @@
+"""Documents and a network that are as small as training allows; scripts of the tests use them too."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.sparse import csr_array
+from torch import nn
+
+from taxocaps.training.trainer import Examples
+
+WORDS, LABELS = 20, 4
+
+
+class Bags:
+    """Documents as lists of word numbers from 1; 0 pads."""
+
+    def __init__(self, documents):
+        self.documents = documents
+
+    @property
+    def lengths(self):
+        return np.array([len(words) for words in self.documents], np.int64)
+
+    def arrays(self, documents):
+        longest = int(self.lengths[documents].max(initial=0))
+        padded = np.zeros((len(documents), longest), np.int64)
+        for place, document in enumerate(documents):
+            words = self.documents[document]
+            padded[place, : len(words)] = words
+        return (padded,)
+
+
+class Tagger(nn.Module):
+    """The mean of the words' vectors, dropout, and one linear layer."""
+
+    def __init__(self, dropout=0.5):
+        super().__init__()
+        with torch.random.fork_rng():
+            torch.manual_seed(7)
+            self.embedding = nn.Embedding(WORDS + 1, 8, padding_idx=0)
+            self.linear = nn.Linear(8, LABELS)
+        self.dropout = nn.Dropout(dropout)
+
+    def _logits(self, batch):
+        (words,) = batch.inputs
+        counts = (words > 0).sum(dim=1, keepdim=True).clamp(min=1)
+        return self.linear(self.dropout(self.embedding(words).sum(dim=1) / counts))
+
+    def loss(self, batch):
+        return nn.functional.binary_cross_entropy_with_logits(self._logits(batch), batch.targets)
+
+    def scores(self, batch):
+        return self._logits(batch).sigmoid()
+
+
+def make_examples(count, seed=0):
+    """Documents whose labels follow from their words, with some noise."""
+    generator = np.random.default_rng(seed)
+    documents = [generator.integers(1, WORDS + 1, generator.integers(1, 9)) for _ in range(count)]
+    labels = np.array([[(words % LABELS == label).any() for label in range(LABELS)] for words in documents])
+    return Examples(Bags(documents), csr_array(labels ^ (generator.random(labels.shape) < 0.1)))
+
+
+@pytest.fixture
+def one_thread():
+    """Results are the same to the bit on one thread only."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
+def examples():
+    return make_examples
+
+
+@pytest.fixture
+def tagger():
+    return Tagger
