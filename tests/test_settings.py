@@ -66,6 +66,20 @@ def test_bad_keys_and_values(layer, message):
     assert str(caught.value) == message
 
 
+@dataclass(frozen=True)
+class Other(Settings):
+    stage: Stage = field(default_factory=lambda: Stage(mode="b", names=("x",), limit=5))
+
+
+def test_a_section_may_have_defaults_of_its_own():
+    assert resolve(Other) == Other()
+    # Setting one key leaves the others what they are in this configuration, not in the section itself.
+    assert resolve(Other, {"stage": {"window": 4}}).stage == Stage(window=4, mode="b", names=("x",), limit=5)
+    assert resolve(Other, {"stage": {"mode": "a", "limit": None}}).stage == Stage(mode="a", names=("x",), limit=None)
+    assert resolve(Other, parse_override("stage.rate=1")).stage == Stage(rate=1, mode="b", names=("x",), limit=5)
+    assert resolve(Other, as_mapping(Other(Stage()))) == Other(Stage())
+
+
 def test_optional_values():
     assert Stage(limit=None).limit is None
     assert Stage(limit=7).limit == 7

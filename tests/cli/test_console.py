@@ -30,6 +30,16 @@ def test_lines_in_a_log(capsys):
     assert capsys.readouterr().err.splitlines() == ["reading: 1", "writing: 1 of 2", "writing: 2 of 2"]
 
 
+def test_lines_end_with_the_note(capsys):
+    with shown_progress(quiet=False) as progress:
+        progress("training", 1, 2, "epoch 1 of 2, loss 0.5000")
+        progress("training", 2, 2, "epoch 2 of 2, loss 0.2500")
+    assert capsys.readouterr().err.splitlines() == [
+        "training: 1 of 2 (epoch 1 of 2, loss 0.5000)",
+        "training: 2 of 2 (epoch 2 of 2, loss 0.2500)",
+    ]
+
+
 def test_nothing_when_quiet(capsys):
     with shown_progress(quiet=True) as progress:
         progress("reading", 1, 2)

@@ -1,5 +1,6 @@
 """Batches: every document once, like lengths together, an order that seed and epoch decide."""
 
+import itertools
 import math
 
 import numpy as np
@@ -58,7 +59,7 @@ def test_like_lengths_stand_together(lengths, size, seed, epoch):
     # 80 documents in batches of 2 or more are fewer than 50 batches, which are sorted together.
     found = batches(lengths, max(size, 2), seed, epoch)
     ranges = sorted((lengths[batch].min(), lengths[batch].max()) for batch in found)
-    assert all(longest <= shortest for (_, longest), (shortest, _) in zip(ranges, ranges[1:], strict=False))
+    assert all(longest <= shortest for (_, longest), (shortest, _) in itertools.pairwise(ranges))
 
 
 def test_like_lengths_stand_together_in_a_large_corpus():

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from taxocaps.catalogue.presets import DEFAULT_MODEL, model_config
 from taxocaps.catalogue.variants import find_variant
 from taxocaps.encoding.corpus_words import Text
-from taxocaps.errors import CorpusError
+from taxocaps.errors import ConfigError, CorpusError
 from taxocaps.estimators.base import Labelled, Work
 from taxocaps.estimators.config import ModelConfig
 from taxocaps.estimators.model import FittedModel, ModelName, fit_model
@@ -23,7 +23,7 @@ from taxocaps.estimators.scorers import make_scorer
 from taxocaps.estimators.targets import Targets, read_targets
 from taxocaps.files import atomic_folder
 from taxocaps.metrics.flat import flat_metrics
-from taxocaps.settings import merge, nested
+from taxocaps.settings import as_mapping, merge, nested
 from taxocaps.taxonomy.readers import read_taxonomy
 from taxocaps.taxonomy.tree import Taxonomy
 from taxocaps.taxonomy.writers import write_taxonomy
@@ -97,6 +97,8 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             work: Where checkpoints go, who is told of progress, and more; by default a temporary folder, and nobody.
         """
         config = self._config()
+        if start is not None:
+            _check_start(start, config)
         targets = self._targets(X, y, config, start)
         name = ModelName(find_variant(self.model).name, self.preset, self._seed())
         training = Labelled(X, targets.labels)
@@ -154,7 +156,13 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             trust_code: Whether a tokenizer that the model names, a Python function, may be run.
         """
         model = load_model(Path(path), trust_code=trust_code)
-        classifier = cls(model.name.model, model.classes.taxonomy, model.name.preset, random_state=model.name.seed)
+        classifier = cls(
+            model.name.model,
+            model.classes.taxonomy,
+            model.name.preset,
+            settings=as_mapping(model.config),
+            random_state=model.name.seed,
+        )
         classifier._take(model, "names")
         return classifier
 
@@ -200,6 +208,18 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not len(texts):
             raise CorpusError("there are no validation documents; leave them out, and some training ones are held out")
         return Labelled(_check_texts(texts), read_targets(y, None, config.labels, known=targets.classes).labels)
+
+
+def _check_start(start: TaxoCapsClassifier, config: ModelConfig) -> None:
+    """Weights fit only a network of the same shape over words of the same kind."""
+    check_is_fitted(start)
+    for section in ("text", "graph", "network"):
+        theirs, ours = as_mapping(getattr(start.model_.config, section)), as_mapping(getattr(config, section))
+        for key, value in ours.items():
+            if theirs[key] != value:
+                raise ConfigError(
+                    f"the model to start from has {section}.{key}={theirs[key]}, not {value}; use the same options"
+                )
 
 
 def _check_texts(X: Any) -> Sequence[Text]:

@@ -47,18 +47,14 @@ class Classes:
     def parents(self) -> tuple[tuple[int, ...], ...]:
         """For each label the columns of its nearest ancestors that are columns: its parents, if those are."""
         columns = {name: column for column, name in enumerate(self.names)}
-        nearest: dict[str, frozenset[int]] = {}
-
-        def columns_above(name: str) -> frozenset[int]:
-            if name not in nearest:
-                found = [
-                    frozenset({columns[parent]}) if parent in columns else columns_above(parent)
-                    for parent in self.taxonomy.parents(name)
-                ]
-                nearest[name] = frozenset().union(*found)
-            return nearest[name]
-
-        return tuple(tuple(sorted(columns_above(name))) for name in self.names)
+        above: dict[str, frozenset[int]] = {}
+        for name in self.taxonomy.names:  # parents come before their children
+            found = (
+                frozenset({columns[parent]}) if parent in columns else above[parent]
+                for parent in self.taxonomy.parents(name)
+            )
+            above[name] = frozenset().union(*found)
+        return tuple(tuple(sorted(above[name])) for name in self.names)
 
     @cached_property
     def levels(self) -> tuple[int, ...]:

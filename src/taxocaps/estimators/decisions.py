@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from scipy.special import expit
 
 from taxocaps.corpus.classes import Classes
 from taxocaps.metrics.cuts import best_cut, label_cuts
@@ -60,7 +61,7 @@ class Calibration:
         """Calibrated scores; with slope 1 and intercept 0, the scores themselves."""
         if (self.slope, self.intercept) == (1.0, 0.0):
             return scores
-        calibrated: Scores = 1 / (1 + np.exp(-(self.slope * _logit(scores) + self.intercept)))
+        calibrated: Scores = expit(self.slope * _logit(scores) + self.intercept)
         return calibrated.astype(np.float32)
 
 
@@ -114,12 +115,9 @@ def choose_labels(
     chosen: NDArray[np.bool_] = np.zeros(scores.shape, bool) if top_k is not None else scores >= cuts
     wanted = min(max(top_k or 0, at_least), scores.shape[1])
     if wanted:
-        best = np.argsort(-scores, axis=1, kind="stable")[:, :wanted]
-        if top_k is not None or at_least > 1:
-            np.put_along_axis(chosen, best, True, axis=1)
-        else:
-            empty = ~chosen.any(axis=1)
-            chosen[empty, best[empty, 0]] = True
+        # Labels that are chosen already come first: only what is missing is added.
+        best = np.argsort(-(scores + 2 * chosen), axis=1, kind="stable")[:, :wanted]
+        np.put_along_axis(chosen, best, True, axis=1)
     return chosen
 
 

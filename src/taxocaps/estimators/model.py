@@ -1,6 +1,6 @@
 """A fitted model: a scorer with its calibration, its thresholds and its taxonomy; from texts to labels."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -49,8 +49,8 @@ class FittedModel:
         cuts: float32 [L], the score from which on each label is given.
         hierarchy: What is done about ancestors.
         report: What fitting came to.
-        validation: How good the labels are on the validation documents.
-        raw_calibration_error: The calibration error there before calibration.
+        validation: How good the labels are on the validation documents; None in a model that was read from a folder.
+        figures: The same and more as plain values, as they stand in `metrics.json`.
     """
 
     name: ModelName
@@ -61,7 +61,7 @@ class FittedModel:
     hierarchy: Hierarchy
     report: FitReport = field(default_factory=FitReport)
     validation: Evaluation | None = None
-    raw_calibration_error: float | None = None
+    figures: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def classes(self) -> Classes:
@@ -74,10 +74,7 @@ class FittedModel:
 
     def scores(self, texts: Sequence[Text]) -> NDArray[np.float32]:
         """Calibrated scores; float32 [documents, L], 0 for a text without words."""
-        raw = self.raw_scores(texts)
-        calibrated = self.calibration.apply(raw)
-        calibrated[~raw.any(axis=1)] = 0
-        return calibrated
+        return _calibrated(self.calibration, self.raw_scores(texts))
 
     def choose(
         self,
@@ -130,6 +127,11 @@ class FittedModel:
         )
 
 
+def _calibrated(calibration: Calibration, raw: NDArray[np.float32]) -> NDArray[np.float32]:
+    calibrated = calibration.apply(raw)
+    return np.where(raw.any(axis=1, keepdims=True), calibrated, np.float32(0))  # a text without words has no score
+
+
 def fit_model(name: ModelName, scorer: TextScorer, training: Labelled, validation: Labelled, work: Work) -> FittedModel:
     """Fit a scorer, then calibration and thresholds on the validation documents.
 
@@ -144,7 +146,7 @@ def fit_model(name: ModelName, scorer: TextScorer, training: Labelled, validatio
     raw = scorer.predict_scores(validation.texts)
     decision = scorer.config.decision
     calibration = fit_calibration(validation.labels, raw) if decision.calibration == "logistic" else Calibration()
-    calibrated = calibration.apply(raw)
+    calibrated = _calibrated(calibration, raw)
     hierarchy = decision.hierarchy
     if hierarchy == "auto":
         hierarchy = "add-ancestors" if scorer.classes.is_closed(training.labels) else "as-is"
@@ -156,6 +158,13 @@ def fit_model(name: ModelName, scorer: TextScorer, training: Labelled, validatio
         fit_cuts(validation.labels, calibrated, decision),
         hierarchy,
         report,
-        raw_calibration_error=calibration_error(validation.labels, raw),
     )
-    return replace(fitted, validation=fitted._evaluation(validation.labels, calibrated))
+    found = fitted._evaluation(validation.labels, calibrated)
+    figures = {
+        "parameters": scorer.parameters,
+        "epochs": report.epochs,
+        "best_epoch": report.best_epoch,
+        "raw_calibration_error": calibration_error(validation.labels, raw),
+        "validation": found.as_dict(),
+    }
+    return replace(fitted, validation=found, figures=figures)

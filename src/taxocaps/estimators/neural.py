@@ -123,10 +123,10 @@ class WordsMatrixScorer(TextScorer):
             columns = {name: column for column, name in enumerate(self.classes.names)}
             places = [columns[name] for name in self.start.classes.names]
             for name, weights in self.start.objective.network.state_dict().items():
-                if name in self.objective.network.label_parameters:
-                    state[name][places] = weights
-                else:
-                    state[name] = weights
+                axis = 1 if name in self.objective.network.label_parameters else 0  # the first that must be the same
+                if name not in state or state[name].shape[axis:] != weights.shape[axis:]:
+                    raise ModelError("the model to start from has a network of another shape; use the same options")
+                state[name][places if axis else slice(None)] = weights
         self.objective.network.load_state_dict(state)
 
     def _network_state(self) -> dict[str, torch.Tensor]:

@@ -5,19 +5,20 @@ import hashlib
 import json
 import platform
 import shutil
-from collections.abc import Mapping
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from taxocaps._version import __version__
 from taxocaps.corpus.classes import Classes
 from taxocaps.errors import ModelError, TaxocapsError
 from taxocaps.estimators.base import FitReport
 from taxocaps.estimators.config import ModelConfig
-from taxocaps.estimators.decisions import Calibration
+from taxocaps.estimators.decisions import Calibration, Hierarchy
 from taxocaps.estimators.model import FittedModel, ModelName
 from taxocaps.estimators.scorers import make_scorer
 from taxocaps.settings import as_mapping, read_mapping, resolve
@@ -48,7 +49,7 @@ def save_model(model: FittedModel, folder: Path) -> None:
         "thresholds": dict(zip(model.classes.names, map(float, model.cuts), strict=True)),
     }
     _write_json(folder / "thresholds.json", thresholds)
-    _write_json(folder / "metrics.json", _metrics(model))
+    _write_json(folder / "metrics.json", model.figures)
     _write_versions(folder)
 
 
@@ -70,15 +71,17 @@ def load_model(folder: Path, *, trust_code: bool = False) -> FittedModel:
         _check_code(config, folder, trust_code)
         names = tuple(json.loads((folder / "labels.json").read_text(encoding="utf-8")))
         classes = Classes(names, read_taxonomy(folder / "taxonomy.tsv"))
-        thresholds = json.loads((folder / "thresholds.json").read_text(encoding="utf-8"))
+        calibration, cuts, hierarchy = _read_thresholds(folder / "thresholds.json", names)
+        figures = _read_figures(folder / "metrics.json")
         return FittedModel(
             name,
             config,
             make_scorer(config, classes, name.seed).load(folder),
-            Calibration(**thresholds["calibration"]),
-            np.array([thresholds["thresholds"][label] for label in names], np.float32),
-            thresholds["hierarchy"],
-            FitReport(),
+            calibration,
+            cuts,
+            hierarchy,
+            FitReport(figures.get("epochs", 0), figures.get("best_epoch", 0)),
+            figures=figures,
         )
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise ModelError(f"{folder}: the model is damaged: {error}") from error
@@ -108,6 +111,33 @@ def _located(config: ModelConfig, folder: Path) -> ModelConfig:
     return dataclasses.replace(config, text=text)
 
 
+def _read_thresholds(path: Path, names: Sequence[str]) -> tuple[Calibration, NDArray[np.float32], Hierarchy]:
+    """What turns scores into labels; people may have changed it by hand, so slips are told in full."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        given, hierarchy = dict(content["thresholds"]), content["hierarchy"]
+        calibration = Calibration(**{key: float(value) for key, value in content["calibration"].items()})
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ModelError(f"{path}: damaged: {error}") from error
+    if hierarchy not in get_args(Hierarchy):
+        raise ModelError(f"{path}: hierarchy must be one of {', '.join(get_args(Hierarchy))}; got {hierarchy!r}")
+    for name in dict.fromkeys([*names, *given]):
+        if name not in names:
+            raise ModelError(f"{path}: {name!r} is no label of this model")
+        value = given.get(name)
+        if not isinstance(value, int | float) or not 0 <= value <= 1:
+            raise ModelError(f"{path}: the threshold of {name!r} must be a number from 0 to 1; got {value!r}")
+    return calibration, np.array([given[name] for name in names], np.float32), hierarchy
+
+
+def _read_figures(path: Path) -> dict[str, Any]:
+    """Figures for people; a model works without them."""
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return {}
+
+
 def _check_code(config: ModelConfig, folder: Path, trust_code: bool) -> None:
     tokenizer = config.text.tokenizer
     if ":" in tokenizer and not tokenizer.startswith("spacy:") and not trust_code:
@@ -115,16 +145,6 @@ def _check_code(config: ModelConfig, folder: Path, trust_code: bool) -> None:
             f"{folder}: the model's tokenizer {tokenizer} is Python code, which would be run; "
             "give --trust-code (or trust_code=True) if you trust it"
         )
-
-
-def _metrics(model: FittedModel) -> Mapping[str, Any]:
-    return {
-        "parameters": model.scorer.parameters,
-        "epochs": model.report.epochs,
-        "best_epoch": model.report.best_epoch,
-        "raw_calibration_error": model.raw_calibration_error,
-        "validation": model.validation.as_dict() if model.validation else None,
-    }
 
 
 def _write_versions(folder: Path) -> None:

@@ -50,10 +50,10 @@ def read_targets(
     Raises:
         CorpusError: For a label that is not in the taxonomy, or a matrix that does not fit it.
     """
-    if issparse(y) or (isinstance(y, np.ndarray) and y.ndim == 2):
-        return _from_matrix(y, taxonomy, known)
+    if issparse(y) or (isinstance(y, np.ndarray) and y.ndim == 2 and y.dtype.kind in "biuf"):
+        return _from_matrix(y, taxonomy, config, known)
     form: Form = "single" if len(y) and all(isinstance(labels, str) for labels in y) else "names"
-    lists = [(labels,) if isinstance(labels, str) else tuple(map(str, labels or ())) for labels in y]
+    lists = [_as_names(labels, place) for place, labels in enumerate(y)]
     if known is not None:
         return Targets(form, known, label_matrix(lists, known.names, known.taxonomy, config.ancestors))
     if taxonomy is None:
@@ -66,13 +66,25 @@ def read_targets(
     return Targets(form, classes, label_matrix(resolved.labels, names, resolved.taxonomy, config.ancestors))
 
 
+def _as_names(labels: Any, place: int) -> tuple[str, ...]:
+    if labels is None:
+        return ()
+    names = [labels] if isinstance(labels, str) else list(labels) if isinstance(labels, Iterable) else [labels]
+    for name in names:
+        if not isinstance(name, str):
+            raise CorpusError(
+                f"labels[{place}] must be names; got {name!r}; give text, or an indicator matrix as an array"
+            )
+    return tuple(map(str, names))
+
+
 def _side_by_side(names: Iterable[str]) -> Taxonomy:
     if not names:
         raise CorpusError(_NO_LABELS)
     return Taxonomy.from_edges((), labels=sorted(names))
 
 
-def _from_matrix(y: Any, taxonomy: Taxonomy | None, known: Classes | None) -> Targets:
+def _from_matrix(y: Any, taxonomy: Taxonomy | None, config: LabelConfig, known: Classes | None) -> Targets:
     matrix = csr_array(y).astype(bool)
     matrix.eliminate_zeros()
     matrix.sort_indices()
@@ -84,4 +96,8 @@ def _from_matrix(y: Any, taxonomy: Taxonomy | None, known: Classes | None) -> Ta
             f"a label matrix has a column for each of the {len(known)} labels of the taxonomy, in its order; "
             f"got {matrix.shape[1]} columns"
         )
+    if not matrix.nnz:
+        raise CorpusError(_NO_LABELS)
+    if config.ancestors == "add":
+        matrix = csr_array(matrix @ known.closure)
     return Targets("matrix", known, matrix)

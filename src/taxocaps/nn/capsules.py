@@ -74,7 +74,7 @@ class LabelCapsules(nn.Module):
             rows, channels = 1, compress
         groups = {"none": rows * channels, "channel": channels, "label": 1}[sharing]
         self.weight = nn.Parameter(torch.randn(labels, size, groups, inner) * inner**-0.5)
-        self.gain = None if gain is None else nn.Parameter(torch.tensor(gain))
+        self.gain = None if gain is None else nn.Parameter(torch.tensor(float(gain)))
 
     def forward(self, u: Tensor) -> Tensor:
         """The label capsules of every document."""

@@ -50,6 +50,11 @@ class History(Callback):
         self._file = file
         self.rows: list[dict[str, float]] = []
         self._began = time.monotonic()
+        self._learning_rate = 0.0
+
+    def on_train_batch_start(self, trainer: Trainer, module: LightningModule, *_: Any) -> None:
+        """Note the learning rate of the step; after it, the schedule has moved on."""
+        self._learning_rate = float(trainer.optimizers[0].param_groups[0]["lr"])
 
     def on_validation_end(self, trainer: Trainer, module: LightningModule) -> None:
         """Add the epoch."""
@@ -62,7 +67,7 @@ class History(Callback):
                 "epoch": trainer.current_epoch + 1,
                 "step": trainer.global_step,
                 **numbers,
-                "learning_rate": trainer.optimizers[0].param_groups[0]["lr"],
+                "learning_rate": self._learning_rate,
                 "seconds": earlier + time.monotonic() - self._began,
             }
         )

@@ -83,8 +83,10 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
         batches = loader(training.documents, training.labels, config.batch_size, seed=seed, **share)
         checks = loader(validation.documents, validation.labels, config.batch_size, **share)
         module = TrainingModule(objective, config, config.epochs * len(batches), seed)
-        _fit(trainer, module, batches, checks, folder / _LAST if resume else None)
-        weights: Any = _read(folder / _BEST)["state_dict"] if trainer.is_global_zero else None
+        if not resume and trainer.is_global_zero:
+            (folder / _LAST).unlink(missing_ok=True)
+        _fit(trainer, module, (batches, checks), folder / _LAST, history)
+        weights: Any = _read(folder / _BEST, like=module)["state_dict"] if trainer.is_global_zero else None
         module.load_state_dict(trainer.strategy.broadcast(weights))
     module.cpu()
     rows = history.rows
@@ -94,7 +96,10 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
 
 def _trainer(config: TrainingConfig, folder: Path, callbacks: list[Callback]) -> Trainer:
     if config.patience is not None:
-        callbacks = [*callbacks, EarlyStopping("micro_f1", mode="max", patience=config.patience)]
+        callbacks = [
+            *callbacks,
+            EarlyStopping("micro_f1", mode="max", patience=config.patience, check_on_train_epoch_end=False),
+        ]
     return Trainer(
         accelerator=config.device if config.device != "cuda" else "gpu",
         devices=config.devices,
@@ -124,23 +129,34 @@ def _checkpoint(folder: Path, name: str, monitor: str | None = None) -> ModelChe
     )
 
 
-def _fit(trainer: Trainer, module: TrainingModule, batches: Any, checks: Any, checkpoint: Path | None) -> None:
-    if checkpoint is not None and checkpoint.exists():
-        _read(checkpoint)  # a damaged one is named in one line
-    else:
-        checkpoint = None
+def _fit(
+    trainer: Trainer, module: TrainingModule, loaders: tuple[Any, Any], checkpoint: Path, history: History
+) -> None:
+    """Train from the checkpoint on; from the start if there is none, and not at all if it is the end of a run."""
+    state = _read(checkpoint, like=module) if checkpoint.exists() else None
+    if state is not None and _has_stopped_early(state) and trainer.world_size == 1:
+        history.load_state_dict(state["callbacks"]["History"])
+        return
     try:
-        trainer.fit(module, batches, checks, ckpt_path=checkpoint, weights_only=True)
+        trainer.fit(module, *loaders, ckpt_path=checkpoint if state is not None else None, weights_only=True)
     except SystemExit as error:  # what Lightning makes of Ctrl-C
         raise KeyboardInterrupt from error
 
 
-def _read(path: Path) -> Mapping[str, Any]:
-    """A checkpoint, without running any code that might stand in it."""
+def _has_stopped_early(state: Mapping[str, Any]) -> bool:
+    """Whether a checkpoint is the end of a run: Lightning itself forgets that, and would train on."""
+    return any(saved.get("stopped_epoch") for name, saved in state["callbacks"].items() if "EarlyStopping" in name)
+
+
+def _read(path: Path, like: TrainingModule) -> Mapping[str, Any]:
+    """A checkpoint of a module `like` this one, without running any code that might stand in it."""
     try:
         content: Mapping[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+        shapes = {name: weights.shape for name, weights in content["state_dict"].items()}
     except Exception as error:  # a damaged archive can fail in a dozen ways
         raise CheckpointError(f"{path}: the checkpoint cannot be read; train again without --resume") from error
+    if shapes != {name: weights.shape for name, weights in like.state_dict().items()}:
+        raise CheckpointError(f"{path}: belongs to another network; give the options it was trained with")
     return content
 
 

@@ -25,6 +25,9 @@ from taxocaps.workflows.training_folder import Existing, TrainingFolder
 
 __all__ = ["TrainFiles", "TrainReport", "train"]
 
+_OF_WEIGHTS = ("text", "vocabulary", "graph", "vectors", "network", "loss")
+"""The sections that must stay as they are when training goes on from the weights of a model."""
+
 
 @dataclass(frozen=True)
 class TrainFiles:
@@ -108,8 +111,8 @@ def train(
         What it came to; None in all but the first of several processes that train together.
     """
     began = time.monotonic()
-    config = config or RunConfig()
-    run = _read(files, config)
+    run = _read(files, config or RunConfig())
+    config = run.config
     with TrainingFolder(out, run.fingerprint, existing, keep=keep) as folder:
         classifier = _classifier(run, config)
         documents = run.documents
@@ -141,8 +144,9 @@ def evaluate_documents(model: FittedModel, documents: Documents) -> Evaluation:
 
 @dataclass(frozen=True)
 class _Run:
-    """All that was read."""
+    """All that was read, and the options, some of which are those of the model to start from."""
 
+    config: RunConfig
     documents: Mapping[str, Documents]
     taxonomy: Taxonomy | None
     unknown: Mapping[str, int]
@@ -152,6 +156,10 @@ class _Run:
 
 def _read(files: TrainFiles, config: RunConfig) -> _Run:
     start = TaxoCapsClassifier.load(files.start) if files.start else None
+    if start is not None:  # weights fit only a network of the same shape over words of the same kind
+        theirs = start.model_
+        same = {name: getattr(theirs.config, name) for name in _OF_WEIGHTS}
+        config = replace(config, model=theirs.name.model, **same)
     taxonomy = read_taxonomy(files.taxonomy) if files.taxonomy else None
     if taxonomy is None and start is not None:
         taxonomy = start.model_.classes.taxonomy
@@ -170,7 +178,7 @@ def _read(files: TrainFiles, config: RunConfig) -> _Run:
         raise CorpusError(f"{files.train}: no document carries a label (field '{config.corpus.labels_field}')")
     content = [documents[name].fingerprint for name in documents]
     state = [as_mapping(config), taxonomy.fingerprint if taxonomy else None, content, str(files.start)]
-    return _Run(documents, taxonomy, unknown, start, fingerprint(state))
+    return _Run(config, documents, taxonomy, unknown, start, fingerprint(state))
 
 
 def _classifier(run: _Run, config: RunConfig) -> TaxoCapsClassifier:

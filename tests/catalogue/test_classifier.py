@@ -1,0 +1,410 @@
+"""The classifier behaves like those of scikit-learn, with labels in every form."""
+
+import pickle
+import re
+
+import numpy as np
+import pytest
+import torch
+from scipy.sparse import csr_array, csr_matrix, issparse
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import f1_score
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils import estimator_checks
+
+from taxocaps.catalogue.classifier import TaxoCapsClassifier
+from taxocaps.datasets import toy
+from taxocaps.errors import ConfigError, CorpusError, FileError, TaxocapsError
+from taxocaps.estimators.base import Work
+from taxocaps.taxonomy.tree import Taxonomy
+from taxocaps.taxonomy.writers import write_taxonomy
+
+SMALL = {
+    "graph.N": 10,
+    "vectors.dimension": 8,
+    "vectors.epochs": 1,
+    "network.filters": [8, 8],
+    "network.units": 8,
+    "network.channels": 4,
+    "network.capsule_size": 4,
+    "network.label_capsule_size": 4,
+    "network.hidden": [8],
+    "network.head_filters": 8,
+    "network.gain": 5.0,
+    "walks.length": 20,
+    "label_vectors.dimension": 8,
+    "training.epochs": 1,
+    "training.batch_size": 4,
+    "training.device": "cpu",
+}
+DATA = toy.load()
+TEXTS = [document.text for _, document in DATA.documents()]
+LISTS = [document.labels for _, document in DATA.documents()]
+NAMES = [labels[-1] for labels in LISTS]
+MATRIX = np.array([[name in labels for name in DATA.taxonomy.names] for labels in LISTS]).astype(int)
+
+
+def make(model="GCCNN", taxonomy=DATA.taxonomy, settings=None, **options):
+    return TaxoCapsClassifier(model, taxonomy, settings={**SMALL, **(settings or {})}, **options)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return make().fit(TEXTS, LISTS)
+
+
+def upper(texts):
+    return [text.upper() for text in texts]
+
+
+def test_lists_of_names(fitted):
+    assert fitted.classes_.tolist() == [name for name in DATA.taxonomy.names if name != "Topics"]
+    predicted = fitted.predict(TEXTS)
+    assert len(predicted) == 12
+    for labels, row in zip(predicted, fitted.predict_proba(TEXTS), strict=True):
+        assert isinstance(labels, tuple)
+        reached = [
+            name for name, score, cut in zip(fitted.classes_, row, fitted.model_.cuts, strict=True) if score >= cut
+        ]
+        assert labels == DATA.taxonomy.close(reached)
+
+
+def test_one_name_each():
+    classifier = make(taxonomy=None).fit(TEXTS, NAMES)
+    assert classifier.classes_.tolist() == sorted(set(NAMES))
+    predicted = classifier.predict(TEXTS)
+    assert predicted.shape == (12,)
+    assert (predicted == classifier.classes_[classifier.predict_proba(TEXTS).argmax(axis=1)]).all()
+    assert classifier.score(TEXTS, NAMES) == np.mean(predicted == np.array(NAMES))
+
+
+@pytest.mark.parametrize("kind", [np.array, csr_array, csr_matrix])
+def test_an_indicator_matrix(kind):
+    classifier = make().fit(TEXTS, kind(MATRIX))
+    assert classifier.classes_.tolist() == list(DATA.taxonomy.names)
+    predicted = classifier.predict(TEXTS)
+    assert issparse(predicted)
+    assert (predicted.shape, predicted.dtype) == (MATRIX.shape, bool)
+    wanted = f1_score(MATRIX, predicted, average="micro")
+    assert classifier.score(TEXTS, MATRIX) == pytest.approx(wanted)
+    assert classifier.score(TEXTS, csr_array(MATRIX)) == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("kind", [tuple, np.array, lambda texts: np.array(texts, dtype=object)])
+def test_texts_in_any_sequence(fitted, kind):
+    assert np.array_equal(fitted.predict_proba(kind(TEXTS)), fitted.predict_proba(TEXTS))
+    assert make().fit(kind(TEXTS), LISTS).predict(TEXTS) == fitted.predict(TEXTS)
+
+
+def test_scores_before_and_after_calibration(fitted):
+    raw, calibrated = fitted.decision_function(TEXTS), fitted.predict_proba(TEXTS)
+    assert raw.shape == calibrated.shape == (12, 10)
+    assert np.array_equal(fitted.model_.calibration.apply(raw), calibrated)
+
+
+def test_the_score_is_micro_f1(fitted):
+    truth = MATRIX[:, 1:]
+    predicted = np.array([[name in labels for name in fitted.classes_] for labels in fitted.predict(TEXTS)])
+    assert fitted.score(TEXTS, LISTS) == pytest.approx(f1_score(truth, predicted, average="micro"))
+
+
+def test_a_taxonomy_from_a_file(tmp_path, fitted):
+    write_taxonomy(DATA.taxonomy, tmp_path / "topics.tsv")
+    for path in (tmp_path / "topics.tsv", str(tmp_path / "topics.tsv")):
+        classifier = make(taxonomy=path).fit(TEXTS, LISTS)
+        assert np.array_equal(classifier.predict_proba(TEXTS), fitted.predict_proba(TEXTS))
+        assert classifier.taxonomy is path
+
+
+def test_in_a_pipeline(fitted):
+    pipeline = make_pipeline(FunctionTransformer(upper), make()).fit(TEXTS, LISTS)
+    assert pipeline.predict(TEXTS) == fitted.predict(TEXTS)  # words are put into lower case anyway
+    assert 0 <= pipeline.score(TEXTS, LISTS) <= 1
+
+
+def test_cross_validation_of_an_indicator_matrix():
+    parts = KFold(3, shuffle=True, random_state=0)
+    scores = cross_val_score(make(), TEXTS, MATRIX, cv=parts, scoring="f1_micro", error_score="raise")
+    wanted = []
+    for kept, held_out in parts.split(TEXTS):
+        classifier = make().fit([TEXTS[number] for number in kept], MATRIX[kept])
+        predicted = classifier.predict([TEXTS[number] for number in held_out])
+        wanted.append(f1_score(MATRIX[held_out], predicted, average="micro"))
+    assert scores.tolist() == pytest.approx(wanted)
+
+
+def test_cross_validated_probabilities_and_single_names():
+    found = cross_val_predict(make(), TEXTS, MATRIX, cv=2, method="predict_proba")
+    assert found.shape == MATRIX.shape
+    scores = cross_val_score(make(taxonomy=None), TEXTS, [labels[0] for labels in LISTS], cv=2, error_score="raise")
+    assert ((scores >= 0) & (scores <= 1)).all()
+
+
+def test_grid_search_over_model_and_settings():
+    grid = {"model": ["GCCNN", "TGCNN"], "settings": [SMALL, {**SMALL, "graph.N": 4}]}
+    search = GridSearchCV(make(), grid, cv=2, scoring="f1_micro", error_score="raise").fit(TEXTS, MATRIX)
+    assert len(search.cv_results_["params"]) == 4
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    best = search.best_estimator_.model_
+    assert best.name.model == search.best_params_["model"]
+    assert search.best_params_["settings"]["graph.N"] == best.config.graph.N
+
+
+def test_clones_and_parameters(fitted):
+    parameters = fitted.get_params()
+    assert set(parameters) == {"model", "taxonomy", "preset", "settings", "random_state"}
+    copy = clone(fitted)
+    assert copy.get_params() == parameters
+    with pytest.raises(NotFittedError):
+        copy.predict(TEXTS)
+    again = clone(fitted).set_params(random_state=3)
+    assert (again.random_state, fitted.random_state) == (3, 0)
+    assert is_classifier(fitted)
+
+
+def test_fitting_changes_no_parameter():
+    settings = dict(SMALL)
+    classifier = TaxoCapsClassifier("gccnn", DATA.taxonomy, settings=settings, random_state=None)
+    before = classifier.get_params()
+    classifier.fit(TEXTS, LISTS)
+    assert classifier.get_params() == before
+    assert classifier.settings is settings
+    assert settings == SMALL
+    assert classifier.model_.name.model == "GCCNN"
+
+
+CHECKS = [
+    "check_do_not_raise_errors_in_init_or_set_params",
+    "check_estimator_cloneable",
+    "check_estimator_repr",
+    "check_estimator_tags_renamed",
+    "check_estimators_unfitted",
+    "check_get_params_invariance",
+    "check_mixin_order",
+    "check_no_attributes_set_in_init",
+    "check_parameters_default_constructible",
+    "check_set_params",
+    "check_valid_tag_types",
+]
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_the_checks_of_scikit_learn_that_need_no_numbers_for_texts(check):
+    getattr(estimator_checks, check)("TaxoCapsClassifier", TaxoCapsClassifier())
+
+
+def test_what_it_tells_scikit_learn_about_itself():
+    tags = TaxoCapsClassifier().__sklearn_tags__()
+    assert tags.estimator_type == "classifier"
+    assert tags.input_tags.string
+    assert not tags.input_tags.two_d_array
+    assert tags.classifier_tags.multi_label
+    assert tags.target_tags.required
+
+
+def test_a_fitted_classifier_can_be_sent_to_another_process(fitted):
+    received = pickle.loads(pickle.dumps(fitted))
+    assert np.array_equal(received.predict_proba(TEXTS), fitted.predict_proba(TEXTS))
+
+
+def test_the_seed_decides(fitted):
+    assert np.array_equal(make().fit(TEXTS, LISTS).predict_proba(TEXTS), fitted.predict_proba(TEXTS))
+    seeds = {make(random_state=None).fit(TEXTS, LISTS).model_.name.seed for _ in range(2)}
+    assert len(seeds) == 2
+
+
+def test_some_documents_are_held_out():
+    classifier = make(settings={"training.validation": 0.25}).fit(TEXTS, LISTS)
+    assert classifier.model_.validation.documents == 3
+    # Fewer than ten validate themselves.
+    assert make().fit(TEXTS[:9], LISTS[:9]).model_.validation.documents == 9
+
+
+def test_validation_documents_can_be_given():
+    classifier = make().fit(TEXTS[:8], LISTS[:8], validation=(TEXTS[8:], LISTS[8:]))
+    assert classifier.model_.validation.documents == 4
+    vocabulary = classifier.model_.scorer.encoder.vocabulary
+    assert "gene" in vocabulary
+    assert "wrist" not in vocabulary  # stands in a validation document only
+
+
+def test_work_goes_where_it_is_told_to(tmp_path):
+    told = []
+    work = Work(tmp_path / "work", progress=lambda stage, *_: told.append(stage))
+    make().fit(TEXTS, LISTS, work=work)
+    assert {"training", "validation", "checkpoints", "taxonomy.tsv"} <= {path.name for path in work.folder.iterdir()}
+    assert told[0] == "reading documents"
+    assert told[-1] == "training"
+
+
+def test_saved_and_loaded(fitted, tmp_path):
+    fitted.save(tmp_path / "model")
+    loaded = TaxoCapsClassifier.load(str(tmp_path / "model"))
+    assert np.array_equal(loaded.predict_proba(TEXTS), fitted.predict_proba(TEXTS))
+    assert loaded.predict(TEXTS) == fitted.predict(TEXTS)
+    assert loaded.classes_.tolist() == fitted.classes_.tolist()
+    assert (loaded.model, loaded.preset, loaded.random_state) == ("GCCNN", "default", 0)
+    assert loaded.taxonomy == DATA.taxonomy
+    with pytest.raises(FileError, match="is already there"):
+        fitted.save(tmp_path / "model")
+
+
+def test_one_document():
+    classifier = make("HE-AGCRCNN").fit(TEXTS[:1], LISTS[:1])
+    assert classifier.classes_.tolist() == list(LISTS[0])
+    assert classifier.predict_proba(TEXTS[:1]).shape == (1, 3)
+
+
+def test_no_documents(fitted):
+    for y in ([], np.zeros((0, 11))):
+        with pytest.raises(CorpusError):
+            make().fit([], y)
+    assert fitted.predict([]) == []
+    assert fitted.predict_proba([]).shape == (0, 10)
+    assert make().fit(TEXTS, MATRIX).predict([]).shape == (0, 11)
+
+
+@pytest.mark.parametrize("model", ["GCCNN", "HE-TGCNN"])
+def test_a_single_label(model):
+    classifier = make(model, taxonomy=None).fit(TEXTS, [["spam"], []] * 6)
+    assert classifier.predict_proba(TEXTS).shape == (12, 1)
+    assert set(classifier.predict(TEXTS)) <= {("spam",), ()}
+    assert make(model, taxonomy=None).fit(TEXTS, ["spam"] * 12).predict(TEXTS).tolist() == ["spam"] * 12
+
+
+def test_texts_and_labels_in_any_script(tmp_path):
+    texts = [
+        "日本語 の テキスト",
+        "טקסט בעברית",
+        "Ελληνικά κείμενα",
+        "emoji 😀 👩‍👩‍👧",
+        "a\0b\u2028c \ud800 x",
+        "É é e\u0301",
+    ] * 2
+    labels = [["日本"], ["עברית"], ['Ελλάδα: "α"'], ["😀"], ["- null"], ["no", "日本"]] * 2
+    classifier = make("HE-GCCNN", taxonomy=None).fit(texts, labels)
+    assert set(classifier.classes_) == {name for names in labels for name in names}
+    classifier.save(tmp_path / "модель")
+    loaded = TaxoCapsClassifier.load(tmp_path / "модель")
+    assert loaded.classes_.tolist() == classifier.classes_.tolist()
+    assert np.array_equal(loaded.predict_proba(texts), classifier.predict_proba(texts))
+
+
+def test_one_huge_text(fitted):
+    numbers = np.random.default_rng(0).integers(0, 3_000, 200_000)
+    huge = " ".join(f"word{number}" for number in numbers)
+    scores = fitted.predict_proba([TEXTS[0], huge])
+    assert scores[0] == pytest.approx(fitted.predict_proba(TEXTS[:1])[0], abs=1e-6)
+    assert np.isfinite(scores).all()
+    assert scores[1].any()
+
+
+def test_a_huge_text_among_those_to_learn_from():
+    numbers = np.random.default_rng(0).integers(0, 2_000, 200_000)
+    classifier = make(settings={"vectors.source": "none"})
+    classifier.fit([*TEXTS, " ".join(f"word{number}" for number in numbers)], [*LISTS, ["Sport"]])
+    assert classifier.predict_proba(TEXTS).shape == (12, 10)
+
+
+def test_texts_without_words_get_no_labels(fitted):
+    assert fitted.predict(["", " \n", "the of and"]) == [(), (), ()]
+    assert not fitted.predict_proba([""]).any()
+    assert make(settings={"decision.at_least": 1}).fit(TEXTS, LISTS).predict([""]) == [()]
+    # With nothing but such texts there is nothing to learn, but nothing to fail at either.
+    assert make().fit([""] * 12, LISTS).predict([""]) == [()]
+
+
+def test_ready_words(fitted):
+    words = [["goalkeeper", "save", "penalty"], ("gene",), []]
+    assert fitted.predict_proba(words)[0] == pytest.approx(fitted.predict_proba(["goalkeeper save penalty"])[0])
+    assert not fitted.predict_proba(words)[2].any()
+
+
+STILL = {"training.learning_rate": 1e-9}
+"""With such a rate no weight moves by more than a billionth."""
+
+
+@pytest.mark.parametrize("model", ["HE-AGCRCNN", "TGCNN"])
+def test_going_on_from_another_classifier(model):
+    sport = [[name for name in labels if DATA.taxonomy.path(name)[0] == "Sport"] for labels in LISTS]
+    older = make(model).fit(TEXTS, sport)
+    assert older.classes_.tolist() == ["Sport", "Ball games", "Football", "Tennis", "Cycling"]
+    science = [[name for name in labels if name in ("Science", "Genetics")] for labels in LISTS]
+    newer = make(model, settings=STILL, random_state=5).fit(TEXTS, science, start=older)
+    # Old labels keep their columns though no document carries them now; new ones join in taxonomy order.
+    assert newer.classes_.tolist() == [*older.classes_, "Science", "Genetics"]
+    before = older.model_.scorer.objective.network
+    after = newer.model_.scorer.objective.network
+    assert after.label_parameters
+    for name, weights in after.state_dict().items():
+        kept = weights[:5] if name in after.label_parameters else weights
+        assert torch.allclose(kept, before.state_dict()[name], atol=1e-6), name
+    if model == "TGCNN":  # labels of a dense head do not meet
+        assert newer.decision_function(TEXTS)[:, :5] == pytest.approx(older.decision_function(TEXTS), abs=1e-5)
+
+
+def test_going_on_without_a_taxonomy_and_with_a_loaded_classifier(tmp_path):
+    make(taxonomy=None).fit(TEXTS, [["b"], ["d"]] * 6).save(tmp_path / "model")
+    older = TaxoCapsClassifier.load(tmp_path / "model")
+    newer = make(taxonomy=None, settings={**STILL, "labels.unknown": "add"}).fit(TEXTS, [["a"], ["c"]] * 6, start=older)
+    assert set(newer.classes_) == {"a", "b", "c", "d"}
+    places = [newer.classes_.tolist().index(name) for name in ("b", "d")]
+    weights = newer.model_.scorer.objective.network.head.labels.weight
+    assert torch.allclose(weights[places], older.model_.scorer.objective.network.head.labels.weight, atol=1e-6)
+
+
+REFUSED = {
+    "one text": lambda: make().fit(TEXTS[0], LISTS),
+    "too few labels": lambda: make().fit(TEXTS, LISTS[:5]),
+    "numbers for texts": lambda: make().fit(list(range(12)), LISTS),
+    "no y": lambda: make().fit(TEXTS, None),
+    "unknown label": lambda: make().fit(TEXTS, ["Spört"] * 12),
+    "narrow matrix": lambda: make().fit(TEXTS, MATRIX[:, 1:]),
+    "no validation documents": lambda: make().fit(TEXTS, LISTS, validation=([], [])),
+    "too few validation labels": lambda: make().fit(TEXTS, LISTS, validation=(TEXTS[:4], LISTS[:2])),
+    "no taxonomy file": lambda: make(taxonomy="nowhere.tsv").fit(TEXTS, LISTS),
+    "negative seed": lambda: make(random_state=-1).fit(TEXTS, LISTS),
+    "start that is not fitted": lambda: make().fit(TEXTS, LISTS, start=make()),
+}
+
+
+@pytest.mark.parametrize("attempt", REFUSED.values(), ids=REFUSED.keys())
+def test_what_cannot_be_fitted_is_refused_in_one_line(attempt):
+    with pytest.raises((TaxocapsError, NotFittedError)) as caught:
+        attempt()
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"model": "GCNN"}, "no model is called 'GCNN'; did you mean"),
+        ({"preset": "fst"}, "no preset is called 'fst'; did you mean fast?"),
+        ({"settings": {"graph.windw": 4}}, "unknown configuration key graph.windw; did you mean graph.window?"),
+        ({"settings": {"graph.window": 1}}, "graph.window must be from 2 to"),
+        ({"settings": {"network.head": "dense"}}, "network.head=dense contradicts the model GCCNN"),
+    ],
+)
+def test_bad_options_are_told_when_fitting(options, message):
+    classifier = make(**options)  # as scikit-learn wants it, nothing is checked before
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        classifier.fit(TEXTS, LISTS)
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function"])
+def test_texts_are_checked(fitted, method):
+    with pytest.raises(CorpusError, match="texts are given as a list; got one text"):
+        getattr(fitted, method)("one text")
+    with pytest.raises(CorpusError, match=re.escape("texts[1] must be text or a list of words; got int")):
+        getattr(fitted, method)(["one", 2])
+
+
+def test_labels_of_a_graph_with_several_roots():
+    taxonomy = Taxonomy.from_edges([("a", "x"), ("b", "x"), ("b", "y")])
+    classifier = make("HE-GCCNN", taxonomy=taxonomy).fit(TEXTS, [["a", "b", "x"], ["b", "y"]] * 6)
+    assert classifier.model_.hierarchy == "add-ancestors"
+    for labels in classifier.predict(TEXTS):
+        assert labels == taxonomy.close(labels)

@@ -1,0 +1,107 @@
+"""Presets: each resolves with each model, and none contradicts what a model's name says."""
+
+import itertools
+import re
+
+import pytest
+
+from taxocaps.catalogue.presets import DEFAULT_MODEL, PRESETS, model_config
+from taxocaps.catalogue.variants import VARIANTS, find_variant
+from taxocaps.errors import ConfigError
+from taxocaps.estimators.config import ModelConfig
+from taxocaps.settings import as_mapping, resolve
+
+names = [variant.name for variant in VARIANTS]
+AXES = {
+    "graph.row_order": ("unordered", "ordered"),
+    "network.recurrent": ("none", "lstm"),
+    "network.attention": ("none", "blocks"),
+    "network.head": ("dense", "capsule"),
+    "loss.label_weights": ("uniform", "taxonomy"),
+}
+
+
+def value_of(config, key):
+    section, name = key.split(".")
+    return getattr(getattr(config, section), name)
+
+
+def test_the_names():
+    assert set(PRESETS) == {"default", "fast", "paper-rcv1", "paper-reuters", "paper-eurlex"}
+    assert find_variant(DEFAULT_MODEL).name == DEFAULT_MODEL
+
+
+def test_the_default_is_the_defaults_themselves():
+    assert PRESETS["default"] == {}
+    assert model_config(DEFAULT_MODEL, "default") == ModelConfig()
+
+
+@pytest.mark.parametrize(("preset", "name"), list(itertools.product(PRESETS, names)))
+def test_every_preset_resolves_with_every_variant(preset, name):
+    config, variant = model_config(name, preset), find_variant(name)
+    for key in AXES:
+        assert value_of(config, key) == getattr(variant, key.split(".")[1])
+    assert resolve(ModelConfig, as_mapping(config)) == config
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_presets_leave_the_axes_to_the_models(preset):
+    for key in AXES:
+        section, name = key.split(".")
+        assert name not in PRESETS[preset].get(section, {})
+
+
+def test_a_dense_head_with_uniform_weights_takes_cross_entropy():
+    kinds = {variant.name: model_config(variant.name, "default").loss.kind for variant in VARIANTS}
+    wanted = {name for name in names if name.startswith("T")}
+    assert {name for name, kind in kinds.items() if kind == "cross-entropy"} == wanted
+    assert model_config("TGCNN", "default", {"loss": {"kind": "margin"}}).loss.kind == "margin"
+
+
+@pytest.mark.parametrize(
+    ("preset", "p", "N", "size"),
+    [("paper-rcv1", 0.01, 100, 32), ("paper-reuters", 0.1, 100, 32), ("paper-eurlex", 0.001, 200, 64)],
+)
+def test_the_numbers_of_the_paper(preset, p, N, size):
+    config = model_config(DEFAULT_MODEL, preset)
+    assert (config.loss.p, config.graph.N, config.network.label_capsule_size) == (p, N, size)
+    assert (config.graph.window, config.graph.K, config.graph.T) == (3, 25, 20)
+    assert (config.loss.upper, config.loss.lower, config.loss.down) == (0.9, 0.1, 0.5)
+    network = config.network
+    assert (network.filters, network.units, network.channels, network.capsule_size) == ((64, 128), 128, 64, 16)
+    assert (network.stride, network.iterations, network.dropout) == (2, 3, 0.0)
+    training = config.training
+    assert (training.batch_size, training.learning_rate, training.schedule) == (32, 1e-3, "constant")
+    assert (config.vectors.source, config.vectors.dimension) == ("skip-gram", 50)
+    assert (config.walks.length, config.walks.per_label, config.label_vectors.dimension) == (500, 10, 200)
+
+
+def test_later_layers_win():
+    config = model_config("agcrcnn", "paper-rcv1", {"graph": {"N": 7}}, {"graph": {"N": 8}, "training": {"epochs": 3}})
+    assert (config.graph.N, config.graph.K, config.training.epochs) == (8, 25, 3)
+
+
+@pytest.mark.parametrize("key", AXES)
+def test_what_contradicts_the_model_is_refused(key):
+    section, name = key.split(".")
+    variant = find_variant("TGRCNN")  # its attention and label weights can be changed without another contradiction
+    right = getattr(variant, name)
+    wrong = next(value for value in AXES[key] if value != right)
+    assert model_config("TGRCNN", "default", {section: {name: right}}) == model_config("TGRCNN", "default")
+    with pytest.raises(ConfigError) as caught:
+        model_config("TGRCNN", "default", {section: {name: wrong}})
+    assert str(caught.value) == (
+        f"{key}={wrong} contradicts the model TGRCNN, which has {right}; "
+        "leave it out, or choose another model (see: taxocaps models)"
+    )
+
+
+def test_unknown_names_give_the_nearest():
+    with pytest.raises(ConfigError, match=re.escape("no preset is called 'paper-rcv'; did you mean paper-rcv1?")):
+        model_config(DEFAULT_MODEL, "paper-rcv")
+    with pytest.raises(ConfigError, match="no preset is called 'zzz'; there are default, fast, paper-rcv1"):
+        model_config(DEFAULT_MODEL, "zzz")
+    with pytest.raises(ConfigError, match=re.escape("no model is called 'AGRCNN'; did you mean")):
+        model_config("AGRCNN", "default")
+    with pytest.raises(ConfigError, match=re.escape("graph.windw; did you mean graph.window?")):
+        model_config(DEFAULT_MODEL, "default", {"graph": {"windw": 4}})

@@ -1,0 +1,92 @@
+"""Toy documents and models as small as can be, fitted once for all tests of a process."""
+
+import numpy as np
+import pytest
+
+from taxocaps.corpus.classes import Classes
+from taxocaps.corpus.labels import collect_classes, label_matrix
+from taxocaps.datasets import toy
+from taxocaps.estimators.base import FitReport, Labelled, TextScorer, Work
+from taxocaps.estimators.config import ModelConfig
+from taxocaps.estimators.model import ModelName, fit_model
+from taxocaps.estimators.scorers import make_scorer
+from taxocaps.settings import resolve
+
+SMALL = {
+    "graph": {"N": 10},
+    "vectors": {"dimension": 8, "epochs": 1},
+    "network": {
+        "filters": (8, 8),
+        "units": 8,
+        "channels": 4,
+        "capsule_size": 4,
+        "label_capsule_size": 4,
+        "hidden": (8,),
+        "head_filters": 8,
+        "gain": 5.0,
+    },
+    "walks": {"length": 20},
+    "label_vectors": {"dimension": 8},
+    "training": {"epochs": 2, "batch_size": 4, "device": "cpu"},
+}
+
+
+@pytest.fixture(scope="session")
+def small():
+    """Options of a tiny model."""
+    return SMALL
+
+
+@pytest.fixture(scope="session")
+def toys():
+    """The twelve toy documents, with their labels as a matrix, and the classes."""
+    data = toy.load()
+    documents = [document for _, document in data.documents()]
+    names = collect_classes([document.labels for document in documents], data.taxonomy)
+    labels = label_matrix([document.labels for document in documents], names)
+    return Labelled([document.text for document in documents], labels), Classes(names, data.taxonomy)
+
+
+@pytest.fixture(scope="session")
+def fit(toys, tmp_path_factory):
+    """Fit a tiny model to the toy documents, with further options."""
+
+    def fit_it(*layers, seed=0, **work):
+        documents, classes = toys
+        scorer = make_scorer(resolve(ModelConfig, SMALL, *layers), classes, seed)
+        name = ModelName("a model", "default", seed)
+        return fit_model(name, scorer, documents, documents, Work(tmp_path_factory.mktemp("work"), **work))
+
+    return fit_it
+
+
+@pytest.fixture(scope="session")
+def fitted(fit):
+    return fit()
+
+
+class Keywords(TextScorer):
+    """Gives each label the share of the words of a text that are its name."""
+
+    def fit(self, training, validation, work):
+        return FitReport()
+
+    def predict_scores(self, texts):
+        words = [text.lower().split() for text in texts]
+        shares = [[found.count(name.lower()) / max(1, len(found)) for name in self.classes.names] for found in words]
+        return np.array(shares, np.float32).reshape(len(texts), len(self.classes))
+
+    def save(self, folder):
+        (folder / "keywords.txt").write_text("none", encoding="utf-8")
+
+    def load(self, folder):
+        return self
+
+    @property
+    def parameters(self):
+        return 0
+
+
+@pytest.fixture(scope="session")
+def keywords():
+    return Keywords

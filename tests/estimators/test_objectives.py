@@ -1,0 +1,150 @@
+"""Losses of objectives by hand and by loops; weights of negatives as the taxonomy has them."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from torch import nn
+
+from taxocaps.errors import ConfigError
+from taxocaps.estimators.objectives import LossConfig, PointwiseObjective
+from taxocaps.nn.losses import margin_loss
+from taxocaps.taxonomy.weights import cosine_similarity, negative_weights, unit_vectors
+from taxocaps.training.batches import Batch
+
+SCORES = torch.tensor([[0.6, 0.95, 0.5, 0.05], [0.2, 0.3, 0.85, 0.01]])
+TARGETS = torch.tensor([[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]])
+LOGITS = torch.tensor([[-2.0, 0.5, 3.0, 0.0], [1.0, -1.0, 0.25, -4.0]])
+
+
+def objective(config=None, *, gives_logits=False, label_vectors=None):
+    """An objective whose network gives back what it is given."""
+    return PointwiseObjective(
+        nn.Identity(), config or LossConfig(), gives_logits=gives_logits, label_vectors=label_vectors
+    )
+
+
+def batch(numbers, targets=TARGETS):
+    return Batch(torch.arange(len(numbers)), (numbers,), targets)
+
+
+def unit(vectors):
+    return torch.from_numpy(unit_vectors(np.asarray(vectors, np.float32)))
+
+
+@given(st.integers(0, 10**6), st.integers(1, 6), st.integers(1, 8), st.integers(1, 4), st.floats(0, 1))
+def test_weights_of_negatives_equal_those_of_the_taxonomy(seed, documents, labels, dimension, share):
+    generator = np.random.default_rng(seed)
+    vectors = generator.standard_normal((labels, dimension)).astype(np.float32)
+    vectors[generator.random(labels) < 0.2] = 0
+    targets = generator.random((documents, labels)) < share
+    found = objective(label_vectors=unit(vectors)).negative_weights(torch.from_numpy(targets.astype(np.float32)))
+    wanted = negative_weights(csr_array(targets), cosine_similarity(vectors))
+    assert found.numpy() == pytest.approx(wanted, abs=1e-6)
+
+
+def test_a_document_without_labels_weighs_all_negatives_fully():
+    found = objective(label_vectors=unit(np.eye(4))).negative_weights(torch.zeros(2, 4))
+    assert torch.equal(found, torch.ones(2, 4))
+
+
+def test_the_margin_loss_by_hand():
+    # First document: (0.9 - 0.6)^2 + 0 + 0.5 (0.5 - 0.1)^2 + 0 = 0.17.
+    # Second: (0.9 - 0.85)^2 + 0.5 ((0.2 - 0.1)^2 + (0.3 - 0.1)^2) = 0.0025 + 0.025.
+    found = objective(LossConfig(label_weights="uniform")).loss(batch(SCORES))
+    assert found.item() == pytest.approx((0.17 + 0.0275) / 2)
+
+
+def test_other_margins_by_hand():
+    config = LossConfig(label_weights="uniform", upper=0.7, lower=0.4, down=2.0)
+    # (0.7 - 0.6)^2 + 2 (0.5 - 0.4)^2, and nothing in the second document.
+    assert objective(config).loss(batch(SCORES)).item() == pytest.approx((0.01 + 0.02) / 2)
+
+
+def test_the_weighted_margin_loss_by_hand():
+    # Labels 0 and 2 at 60 degrees: their cosine is 1/2; all others stand at right angles.
+    vectors = unit([[1, 0, 0, 0], [0, 1, 0, 0], [0.5, 0, math.sqrt(0.75), 0], [0, 0, 0, 1]])
+    # Label 2 weighs 1/2 beside label 0; in the second document label 0 weighs 1/2 beside label 2, label 1 fully.
+    first = 0.09 + 0.5 * 0.01 * 0.5 * 0.16
+    second = 0.0025 + 0.5 * 0.01 * (0.5 * 0.01 + 1 * 0.04)
+    found = objective(LossConfig(p=0.01), label_vectors=vectors).loss(batch(SCORES))
+    assert found.item() == pytest.approx((first + second) / 2)
+    # Weights of negatives: 1/2 and 1 in the first document, 1/2, 1 and 1 in the second.
+    first = 0.09 + 0.5 / 1.5 * 0.5 * 0.16
+    second = 0.0025 + 0.5 / 2.5 * (0.5 * 0.01 + 1 * 0.04)
+    found = objective(LossConfig(p="sum-to-one"), label_vectors=vectors).loss(batch(SCORES))
+    assert found.item() == pytest.approx((first + second) / 2)
+
+
+@pytest.mark.parametrize("p", [0.001, 7.0, "sum-to-one", "approximate"])
+def test_uniform_means_that_p_and_alpha_are_one(p):
+    found = objective(LossConfig(label_weights="uniform", p=p)).loss(batch(SCORES))
+    assert found == margin_loss(SCORES, TARGETS, torch.ones(2, 4), p=1.0)
+
+
+def test_the_margin_loss_of_a_dense_head_sees_probabilities():
+    found = objective(LossConfig(label_weights="uniform"), gives_logits=True).loss(batch(LOGITS))
+    assert found.item() == pytest.approx(margin_loss(LOGITS.sigmoid(), TARGETS).item())
+
+
+def cross_entropy(probabilities, targets):
+    """The mean over documents of the sum over labels, in a loop."""
+    total = 0.0
+    for row, wanted in zip(probabilities.tolist(), targets.tolist(), strict=True):
+        for p, target in zip(row, wanted, strict=True):
+            total -= math.log(p) if target else math.log(1 - p)
+    return total / len(probabilities)
+
+
+def test_cross_entropy_equals_a_loop():
+    config = LossConfig(kind="cross-entropy", label_weights="uniform")
+    dense = objective(config, gives_logits=True).loss(batch(LOGITS))
+    assert dense.item() == pytest.approx(cross_entropy(LOGITS.sigmoid(), TARGETS), rel=1e-5)
+    capsule = objective(config).loss(batch(SCORES))
+    assert capsule.item() == pytest.approx(cross_entropy(SCORES, TARGETS), rel=1e-5)
+
+
+def test_cross_entropy_is_finite_for_certain_scores():
+    config = LossConfig(kind="cross-entropy", label_weights="uniform")
+    for numbers, gives_logits in (
+        (torch.tensor([[0.0, 1.0, 1.0 + 1e-6]]), False),
+        (torch.tensor([[-1e4, 1e4, 0]]), True),
+    ):
+        numbers.requires_grad_()
+        loss = objective(config, gives_logits=gives_logits).loss(batch(numbers, torch.tensor([[1.0, 0.0, 1.0]])))
+        loss.backward()
+        assert torch.isfinite(loss)
+        assert torch.isfinite(numbers.grad).all()
+
+
+def test_scores_are_between_zero_and_one():
+    assert torch.equal(objective().scores(batch(SCORES)), SCORES)
+    assert objective(gives_logits=True).scores(batch(LOGITS)).tolist()[0] == pytest.approx(
+        [1 / (1 + math.exp(2)), 1 / (1 + math.exp(-0.5)), 1 / (1 + math.exp(-3)), 0.5]
+    )
+
+
+def test_label_vectors_are_not_saved_with_the_weights():
+    made = PointwiseObjective(nn.Linear(4, 4), LossConfig(), gives_logits=True, label_vectors=unit(np.eye(4)))
+    assert set(made.state_dict()) == {"network.weight", "network.bias"}
+    assert {name for name, _ in made.named_parameters()} == {"network.weight", "network.bias"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kind": "hinge"}, "loss.kind must be one of margin, cross-entropy; got 'hinge'"),
+        ({"upper": 1.5}, "loss.upper must be from 0 to 1; got 1.5"),
+        ({"p": "sum"}, "loss.p must be a number or one of sum-to-one, approximate; got 'sum'"),
+        ({"p": -1}, "loss.p must be from 0 to"),
+        ({"down": -1}, "loss.down must be from 0 to 1000000.0; got -1"),
+    ],
+)
+def test_options_are_checked(options, message):
+    with pytest.raises(ConfigError) as caught:
+        LossConfig(**options)
+    assert str(caught.value).startswith(message)

@@ -1,0 +1,315 @@
+"""Training runs: they stop early, keep the best weights, and go on after any stop as if there had been none."""
+
+import dataclasses
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from taxocaps.errors import CheckpointError
+from taxocaps.metrics.cuts import best_cut
+from taxocaps.training.config import TrainingConfig
+from taxocaps.training.scoring import score_documents
+from taxocaps.training.trainer import train
+
+CONFIG = TrainingConfig(epochs=4, batch_size=8, learning_rate=0.1, patience=None, device="cpu")
+HOPELESS = TrainingConfig(epochs=9, batch_size=8, learning_rate=1e-9, patience=2, device="cpu")
+"""With such a rate no score moves: micro-F1 stays what it is, and the first epoch is the best."""
+
+
+@pytest.fixture
+def run(examples, tagger, tmp_path, one_thread):
+    """Train for epochs of five steps; gives the report and the objective."""
+
+    def run_it(objective=None, folder="run", config=CONFIG, **options):
+        objective = objective or tagger()
+        report = train(objective, examples(40), examples(11, seed=1), config, folder=tmp_path / folder, **options)
+        return report, objective
+
+    return run_it
+
+
+@pytest.fixture
+def stopping(tagger):
+    """An objective that raises something in a step."""
+
+    class Stopping(tagger):
+        def __init__(self, step, error):
+            super().__init__()
+            self.left, self.error = step, error
+
+        def loss(self, batch):
+            self.left -= self.training
+            if not self.left:
+                raise self.error
+            return super().loss(batch)
+
+    return Stopping
+
+
+@pytest.fixture
+def interrupts():
+    """Lightning ignores Ctrl-C after the first: put back what was there before."""
+    handler = signal.getsignal(signal.SIGINT)
+    yield handler
+    signal.signal(signal.SIGINT, handler)
+
+
+def weights_of(objective):
+    return objective.state_dict()
+
+
+def assert_same_weights(one, other):
+    assert one.keys() == other.keys()
+    for name in one:
+        assert torch.equal(one[name], other[name]), name
+
+
+def micro_f1(objective, held_out):
+    return best_cut(held_out.labels, score_documents(objective, held_out.documents, held_out.labels.shape[1])).f1
+
+
+def test_the_report_and_the_files(run, tmp_path):
+    report, _ = run()
+    assert report.epochs == len(report.history) == 4
+    assert [row["epoch"] for row in report.history] == [1, 2, 3, 4]
+    assert report.micro_f1 == max(row["micro_f1"] for row in report.history)
+    assert report.history[report.best_epoch - 1]["micro_f1"] == report.micro_f1
+    assert {"history.csv", "best.ckpt", "last.ckpt"} <= {path.name for path in (tmp_path / "run").iterdir()}
+
+
+def test_a_network_learns(run, tagger, examples):
+    report, _ = run(config=TrainingConfig(epochs=30, batch_size=8, learning_rate=0.1, device="cpu"))
+    assert report.micro_f1 > micro_f1(tagger(), examples(11, seed=1)) + 0.1
+    assert report.history[-1]["loss"] < report.history[0]["loss"]
+
+
+def test_training_stops_when_nothing_gets_better(run):
+    report, _ = run(config=HOPELESS)
+    assert (report.epochs, report.best_epoch) == (3, 1)
+
+
+def test_without_patience_training_goes_on(run):
+    assert run(config=dataclasses.replace(HOPELESS, epochs=5, patience=None))[0].epochs == 5
+
+
+def test_the_weights_of_the_best_epoch_are_left(run, examples):
+    wild = {"batch_size": 8, "learning_rate": 10.0, "schedule": "constant", "warmup": 0.0, "device": "cpu"}
+    report, objective = run(config=TrainingConfig(epochs=6, patience=None, **wild))
+    assert report.history[-1]["micro_f1"] < report.micro_f1  # or the test would show nothing
+    assert micro_f1(objective, examples(11, seed=1)) == pytest.approx(report.micro_f1, abs=1e-6)
+    shorter = TrainingConfig(epochs=report.best_epoch, patience=None, **wild)
+    assert_same_weights(weights_of(run(folder="shorter", config=shorter)[1]), weights_of(objective))
+
+
+def test_the_same_seed_gives_the_same_weights(run):
+    first, second, other = run(folder="a")[1], run(folder="b")[1], run(folder="c", seed=1)[1]
+    assert_same_weights(weights_of(first), weights_of(second))
+    assert not torch.equal(first.linear.weight, other.linear.weight)
+
+
+def test_training_leaves_the_callers_randomness_alone(run):
+    torch.manual_seed(3)
+    expected = torch.rand(2)
+    torch.manual_seed(3)
+    run()
+    assert torch.equal(torch.rand(2), expected)
+
+
+def test_gradients_are_clipped(run, tmp_path):
+    # Adam keeps 0.1 times the gradient after its first step; all gradients together are as long as the limit.
+    for limit in (1e-3, 1e-2):
+        run(folder=str(limit), config=TrainingConfig(epochs=1, batch_size=40, clip=limit, device="cpu"))
+        kept = torch.load(tmp_path / str(limit) / "last.ckpt", weights_only=True)["optimizer_states"][0]["state"]
+        length = sum(state["exp_avg"].square().sum() for state in kept.values()).sqrt()
+        assert length.item() == pytest.approx(0.1 * limit, rel=1e-3)
+
+
+@pytest.mark.parametrize(("step", "patience"), [(1, None), (7, None), (10, 3), (18, 1)])
+def test_an_interrupt_comes_out_and_resuming_ends_at_the_same_weights(run, stopping, interrupts, step, patience):
+    config = dataclasses.replace(CONFIG, patience=patience)
+    whole, uninterrupted = run(folder="whole", config=config)
+    with pytest.raises(KeyboardInterrupt):
+        run(stopping(step, KeyboardInterrupt()), config=config)
+    report, resumed = run(config=config, resume=True)
+    assert_same_weights(weights_of(resumed), weights_of(uninterrupted))
+    wanted = [{key: value for key, value in row.items() if key != "seconds"} for row in whole.history]
+    assert [{key: value for key, value in row.items() if key != "seconds"} for row in report.history] == wanted
+    assert (report.best_epoch, report.micro_f1) == (whole.best_epoch, whole.micro_f1)
+
+
+def test_an_interrupt_leaves_interrupts_as_they_were(run, stopping, interrupts):
+    with pytest.raises(KeyboardInterrupt):
+        run(stopping(3, KeyboardInterrupt()))
+    assert signal.getsignal(signal.SIGINT) is interrupts
+
+
+def test_other_errors_come_out_as_they_are(run, stopping):
+    with pytest.raises(ZeroDivisionError, match="in a step"):
+        run(stopping(3, ZeroDivisionError("in a step")))
+
+
+def test_resuming_what_is_done_changes_nothing(run):
+    whole, uninterrupted = run()
+    report, again = run(resume=True)
+    assert report == whole
+    assert_same_weights(weights_of(again), weights_of(uninterrupted))
+
+
+def test_patience_is_counted_over_an_interruption(run, stopping):
+    with pytest.raises(ZeroDivisionError):
+        run(stopping(12, ZeroDivisionError()), config=HOPELESS)
+    assert run(config=HOPELESS, resume=True)[0].epochs == 3
+
+
+def test_resuming_what_stopped_early_changes_nothing(run):
+    whole, stopped = run(config=HOPELESS)
+    report, again = run(config=HOPELESS, resume=True)
+    assert report == whole
+    assert_same_weights(weights_of(again), weights_of(stopped))
+
+
+def test_resuming_where_nothing_was_done_starts_anew(run):
+    whole, fresh = run(folder="whole")
+    report, resumed = run(resume=True)
+    assert_same_weights(weights_of(resumed), weights_of(fresh))
+    assert report.epochs == whole.epochs
+
+
+def test_without_resume_an_old_checkpoint_does_not_matter(run):
+    _, fresh = run(folder="whole")
+    run(config=TrainingConfig(epochs=2, batch_size=4, learning_rate=0.3, device="cpu"))
+    report, again = run()
+    assert report.epochs == 4
+    assert_same_weights(weights_of(again), weights_of(fresh))
+
+
+def cut_off(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+DAMAGE = {
+    "empty": lambda path: path.write_bytes(b""),
+    "foreign": lambda path: path.write_text("not a checkpoint"),
+    "cut off": cut_off,
+    "not a checkpoint": lambda path: torch.save({"a": 1}, path),
+    "pickled code": lambda path: torch.save({"a": Path}, path),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE.keys())
+def test_a_damaged_checkpoint_is_told_in_one_line(run, tmp_path, damage):
+    run()
+    damage(tmp_path / "run" / "last.ckpt")
+    with pytest.raises(CheckpointError) as caught:
+        run(resume=True)
+    message = str(caught.value)
+    assert message == f"{tmp_path / 'run' / 'last.ckpt'}: the checkpoint cannot be read; train again without --resume"
+
+
+def test_a_checkpoint_of_another_network_is_refused(run, tagger):
+    run()
+
+    class Wider(tagger):
+        def __init__(self):
+            super().__init__()
+            self.embedding = torch.nn.Embedding(50, 8, padding_idx=0)
+
+    with pytest.raises(CheckpointError) as caught:
+        run(Wider(), resume=True)
+    assert "\n" not in str(caught.value)
+
+
+def test_checkpoints_hold_no_code(run, tmp_path):
+    run()
+    for name in ("best.ckpt", "last.ckpt"):
+        assert "state_dict" in torch.load(tmp_path / "run" / name, weights_only=True)
+
+
+def test_nothing_is_printed(run, capfd):
+    run()
+    assert capfd.readouterr() == ("", "")
+
+
+def start_script(folder, *, devices=1, pause=0.0):
+    """Run this file as a program in a process of its own."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, __file__, str(folder), str(devices), str(pause)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+
+
+@pytest.mark.slow
+def test_killed_at_any_moment_and_resumed_until_done(tmp_path):
+    with start_script(tmp_path / "whole") as process:
+        process.communicate()
+    assert process.returncode == 0
+    moments, kills, code = random.Random(0), -1, None
+    while code != 0:
+        with start_script(tmp_path / "killed", pause=0.02) as process:
+            # Not while libraries are loaded: from some step on, at any moment within it.
+            for _ in range(moments.randint(4, 14)):
+                process.stdout.readline()
+            time.sleep(moments.uniform(0, 0.1))
+            process.kill()
+        code, kills = process.returncode, kills + 1
+        assert code in (0, -signal.SIGKILL)
+        assert kills < 40
+    assert kills >= 2
+    wanted, found = (torch.load(tmp_path / name / "weights-0.pt", weights_only=True) for name in ("whole", "killed"))
+    assert_same_weights(wanted, found)
+    reports = [json.loads((tmp_path / name / "report-0.json").read_text()) for name in ("whole", "killed")]
+    assert reports[0]["best_epoch"] == reports[1]["best_epoch"]
+    assert reports[0]["micro_f1"] == reports[1]["micro_f1"]
+
+
+@pytest.mark.slow
+def test_two_processes_end_with_the_same_weights(tmp_path, examples, tagger):
+    with start_script(tmp_path, devices=2) as process:
+        process.communicate(timeout=240)
+    assert process.returncode == 0
+    one, other = (torch.load(tmp_path / f"weights-{rank}.pt", weights_only=True) for rank in range(2))
+    assert_same_weights(one, other)
+    reports = [json.loads((tmp_path / f"report-{rank}.json").read_text()) for rank in range(2)]
+    assert reports[0]["micro_f1"] == reports[1]["micro_f1"]
+    # Eleven validation documents in batches of 8 and 3, one for each process: all must have been measured.
+    objective = tagger()
+    objective.load_state_dict(one)
+    assert micro_f1(objective, examples(11, seed=1)) == pytest.approx(reports[0]["micro_f1"], abs=1e-6)
+    # Forty documents make five batches: each process takes three, and epochs have three steps.
+    assert [row["step"] for row in reports[0]["history"]] == [3 * epoch for epoch in range(1, 7)]
+    assert not torch.equal(one["linear.weight"], tagger().state_dict()["linear.weight"])
+
+
+def main(folder, devices, pause):
+    from conftest import Tagger, make_examples
+
+    def progress(stage, done, total, note):
+        print(done, flush=True)  # noqa: T201
+        time.sleep(pause)
+
+    objective = Tagger()
+    config = TrainingConfig(epochs=6, batch_size=8, learning_rate=0.1, patience=None, device="cpu", devices=devices)
+    report = train(
+        objective,
+        make_examples(40),
+        make_examples(11, seed=1),
+        config,
+        folder=folder / "checkpoints",
+        resume=True,
+        progress=progress,
+    )
+    rank = torch.distributed.get_rank() if devices > 1 else 0
+    torch.save(objective.state_dict(), folder / f"weights-{rank}.pt")
+    content = {"best_epoch": report.best_epoch, "micro_f1": report.micro_f1, "history": list(report.history)}
+    (folder / f"report-{rank}.json").write_text(json.dumps(content))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]))
