@@ -12,16 +12,20 @@ from dataclasses import replace
 
 from measure import Cost, cpu_seconds, in_own_process
 from tables import Table
+from taxocaps.catalogue.presets import model_config
 from taxocaps.catalogue.variants import VARIANTS, Variant, find_variant
 from taxocaps.nn.words_matrix import NetworkConfig, Sizes
 
+PRESET = "paper-rcv1"
 RCV1 = Sizes(vocabulary=50_000, D=50, N=100, T=20, labels=103)
 EURLEX = Sizes(vocabulary=50_000, D=50, N=200, T=20, labels=3_956)
 EURLEX_NETWORKS = {
-    "uncompressed": NetworkConfig(label_capsule_size=64),
-    "compress = 128": NetworkConfig(label_capsule_size=64, compress=128),
-    "compress = 128, sharing = label": NetworkConfig(label_capsule_size=64, compress=128, sharing="label"),
+    "uncompressed": {"compress": None},
+    "compress = 128": {"compress": 128},
+    "compress = 128, sharing = label": {"compress": 128, "sharing": "label"},
 }
+DISTINCT_WORDS = 150
+"""Of a document; an RCV1 document of full size has about as many, and they stand in many of its rows."""
 
 
 def step(variant: Variant, config: NetworkConfig, sizes: Sizes, batch: int, repeats: int) -> tuple[float, int]:
@@ -33,10 +37,10 @@ def step(variant: Variant, config: NetworkConfig, sizes: Sizes, batch: int, repe
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    axes = replace(config, recurrent=variant.recurrent, attention=variant.attention, head=variant.head)
-    network = WordsMatrixNetwork(axes, sizes)
+    network = WordsMatrixNetwork(config, sizes)
     optimizer = torch.optim.Adam(network.parameters(), lr=1e-3, fused=True)
-    words = torch.randint(2, sizes.vocabulary, (batch, sizes.N, sizes.T))
+    known = torch.randint(2, sizes.vocabulary, (batch, DISTINCT_WORDS))
+    words = known.gather(1, torch.randint(DISTINCT_WORDS, (batch, sizes.N * sizes.T))).view(batch, sizes.N, sizes.T)
     blocks = (torch.arange(sizes.T) // 7 + 1).expand_as(words)
     counts = torch.full((batch, sizes.N), int(blocks.max()))
     targets = (torch.rand(batch, sizes.labels) < 0.03).float()
@@ -93,13 +97,18 @@ def main() -> None:
     header = ("", "CPU time", "peak memory", "parameters")
     if options.eurlex:
         best = find_variant("HE-AGCRCNN")
-        rows = [
-            _row(name, in_own_process(step, best, network, EURLEX, 8, 1)) for name, network in EURLEX_NETWORKS.items()
-        ]
+        networks = {
+            name: replace(model_config(best.name, "paper-eurlex").network, **changes)
+            for name, changes in EURLEX_NETWORKS.items()
+        }
+        rows = [_row(name, in_own_process(step, best, network, EURLEX, 8, 1)) for name, network in networks.items()]
         print(Table("One training step, EUR-Lex shape, batch 8, one thread", header, rows).markdown())
         return
     chosen = [find_variant(options.only)] if options.only else VARIANTS
-    rows = [_row(variant.name, in_own_process(step, variant, NetworkConfig(), RCV1, 32, 3)) for variant in chosen]
+    rows = [
+        _row(variant.name, in_own_process(step, variant, model_config(variant.name, PRESET).network, RCV1, 32, 3))
+        for variant in chosen
+    ]
     print(Table("One training step, RCV1 shape, batch 32, one thread", header, rows).markdown())
     costs = {form: in_own_process(routing, form) for form in ("factored", "stored")}
     rows = [(form, f"{cost.result:.2f} s", f"{cost.peak_megabytes:,.0f} MB") for form, cost in costs.items()]

@@ -23,7 +23,10 @@ from taxocaps.taxonomy.tree import Taxonomy
 from taxocaps.taxonomy.writers import write_taxonomy
 
 SMALL = {
+    "vocabulary.min_count": 1,
+    "graph.window": 3,
     "graph.N": 10,
+    "graph.T": 11,
     "vectors.dimension": 8,
     "vectors.epochs": 1,
     "network.filters": [8, 8],
@@ -34,6 +37,8 @@ SMALL = {
     "network.hidden": [8],
     "network.head_filters": 8,
     "network.gain": 5.0,
+    "network.dropout": 0.1,
+    "network.word_dropout": 0.1,
     "walks.length": 20,
     "label_vectors.dimension": 8,
     "training.epochs": 1,
@@ -248,6 +253,7 @@ def test_saved_and_loaded(fitted, tmp_path):
     assert loaded.classes_.tolist() == fitted.classes_.tolist()
     assert (loaded.model, loaded.preset, loaded.random_state) == ("GCCNN", "default", 0)
     assert loaded.taxonomy == DATA.taxonomy
+    assert np.array_equal(clone(loaded).fit(TEXTS, LISTS).predict_proba(TEXTS), fitted.predict_proba(TEXTS))
     with pytest.raises(FileError, match="is already there"):
         fitted.save(tmp_path / "model")
 
@@ -344,6 +350,12 @@ def test_going_on_from_another_classifier(model):
         assert torch.allclose(kept, before.state_dict()[name], atol=1e-6), name
     if model == "TGCNN":  # labels of a dense head do not meet
         assert newer.decision_function(TEXTS)[:, :5] == pytest.approx(older.decision_function(TEXTS), abs=1e-5)
+
+
+@pytest.mark.parametrize("option", ["network.units", "graph.window", "graph.N"])
+def test_going_on_with_other_options_is_refused(fitted, option):
+    with pytest.raises(ConfigError, match=re.escape(f"the model to start from has {option}=")):
+        make(settings={option: 4}).fit(TEXTS, LISTS, start=fitted)
 
 
 def test_going_on_without_a_taxonomy_and_with_a_loaded_classifier(tmp_path):

@@ -69,9 +69,12 @@ def test_the_numbers_of_the_paper(preset, p, N, size):
     assert (config.loss.upper, config.loss.lower, config.loss.down) == (0.9, 0.1, 0.5)
     network = config.network
     assert (network.filters, network.units, network.channels, network.capsule_size) == ((64, 128), 128, 64, 16)
-    assert (network.stride, network.iterations, network.dropout) == (2, 3, 0.0)
+    assert (network.stride, network.iterations, network.sharing, network.gain) == (2, 3, "channel", None)
+    assert (network.dropout, network.word_dropout, network.normalization) == (0.0, 0.0, "none")
     training = config.training
     assert (training.batch_size, training.learning_rate, training.schedule) == (32, 1e-3, "constant")
+    assert (training.vectors_rate, training.weight_decay, training.warmup) == (1.0, 0.0, 0.0)
+    assert (config.vocabulary.min_count, config.loss.floor) == (1, 0.0)
     assert (config.vectors.source, config.vectors.dimension) == ("skip-gram", 50)
     assert (config.walks.length, config.walks.per_label, config.label_vectors.dimension) == (500, 10, 200)
 

@@ -64,10 +64,10 @@ def test_every_variant_learns_twelve_documents_by_heart(variant):
         "capsule_size": 8,
         "label_capsule_size": 8,
         "hidden": (32,),
+        "dropout": 0.0,
+        "word_dropout": 0.0,
     }
-    config = NetworkConfig(
-        recurrent=variant.recurrent, attention=variant.attention, head=variant.head, gain=5.0, **small
-    )
+    config = NetworkConfig(recurrent=variant.recurrent, attention=variant.attention, head=variant.head, **small)
     network = WordsMatrixNetwork(config, sizes)
     words = torch.randint(2, 40, (12, 6, 11))
     blocks = (torch.arange(11) // 6 + 1).expand(12, 6, 11)

@@ -13,8 +13,9 @@ from taxocaps.estimators.scorers import make_scorer
 from taxocaps.settings import resolve
 
 SMALL = {
-    "graph": {"N": 10},
-    "vectors": {"dimension": 8, "epochs": 1},
+    "vocabulary": {"min_count": 1},
+    "graph": {"window": 3, "N": 10, "K": 25, "T": 11, "radius": 5},
+    "vectors": {"source": "skip-gram", "dimension": 8, "epochs": 1},
     "network": {
         "filters": (8, 8),
         "units": 8,
@@ -23,12 +24,26 @@ SMALL = {
         "label_capsule_size": 4,
         "hidden": (8,),
         "head_filters": 8,
+        "iterations": 2,
         "gain": 5.0,
+        "normalization": "none",
+        "dropout": 0.0,
+        "word_dropout": 0.0,
     },
+    "loss": {"p": 1.0, "floor": 0.0, "upper": 0.9, "lower": 0.1, "down": 0.5},
     "walks": {"length": 20},
     "label_vectors": {"dimension": 8},
-    "training": {"epochs": 2, "batch_size": 4, "device": "cpu"},
+    "training": {
+        "epochs": 2,
+        "batch_size": 4,
+        "learning_rate": 0.002,
+        "vectors_rate": 1.0,
+        "weight_decay": 0.0,
+        "patience": 5,
+        "device": "cpu",
+    },
 }
+"""All that matters is named, whatever the defaults may be."""
 
 
 @pytest.fixture(scope="session")

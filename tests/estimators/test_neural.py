@@ -91,7 +91,7 @@ def test_a_model_learns_its_documents_by_heart(fit_scorer, toys, head):
     )
     assert max(row["micro_f1"] for row in report.history) > 0.95
     scores, truth = scorer.predict_scores(toys[0].texts), toys[0].labels.toarray()
-    assert scores[truth].mean() > scores[~truth].mean() + 0.6
+    assert scores[truth].mean() > scores[~truth].mean() + 0.5
 
 
 def test_training_begins_with_the_word_vectors(fit_scorer, tmp_path):

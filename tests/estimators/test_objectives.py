@@ -21,10 +21,16 @@ TARGETS = torch.tensor([[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]])
 LOGITS = torch.tensor([[-2.0, 0.5, 3.0, 0.0], [1.0, -1.0, 0.25, -4.0]])
 
 
+def loss_config(**options):
+    """The paper's loss; all is named, whatever the defaults may be."""
+    usual = {"kind": "margin", "label_weights": "taxonomy", "p": 1.0, "floor": 0.0}
+    return LossConfig(**{**usual, "upper": 0.9, "lower": 0.1, "down": 0.5, **options})
+
+
 def objective(config=None, *, gives_logits=False, label_vectors=None):
     """An objective whose network gives back what it is given."""
     return PointwiseObjective(
-        nn.Identity(), config or LossConfig(), gives_logits=gives_logits, label_vectors=label_vectors
+        nn.Identity(), config or loss_config(), gives_logits=gives_logits, label_vectors=label_vectors
     )
 
 
@@ -52,15 +58,25 @@ def test_a_document_without_labels_weighs_all_negatives_fully():
     assert torch.equal(found, torch.ones(2, 4))
 
 
+@pytest.mark.parametrize("floor", [0.25, 1.0])
+def test_a_floor_lifts_all_weights(floor):
+    vectors = unit([[1, 0], [0, 1], [1, 1]])
+    plain = objective(label_vectors=vectors).negative_weights(torch.tensor([[1.0, 0.0, 0.0]]))
+    lifted = objective(loss_config(floor=floor), label_vectors=vectors).negative_weights(torch.tensor([[1.0, 0, 0]]))
+    near = 1 - math.sqrt(0.5)
+    assert plain.tolist()[0] == pytest.approx([0, 1, near], abs=1e-6)
+    assert lifted.tolist()[0] == pytest.approx([floor, 1, floor + (1 - floor) * near], abs=1e-6)
+
+
 def test_the_margin_loss_by_hand():
     # First document: (0.9 - 0.6)^2 + 0 + 0.5 (0.5 - 0.1)^2 + 0 = 0.17.
     # Second: (0.9 - 0.85)^2 + 0.5 ((0.2 - 0.1)^2 + (0.3 - 0.1)^2) = 0.0025 + 0.025.
-    found = objective(LossConfig(label_weights="uniform")).loss(batch(SCORES))
+    found = objective(loss_config(label_weights="uniform")).loss(batch(SCORES))
     assert found.item() == pytest.approx((0.17 + 0.0275) / 2)
 
 
 def test_other_margins_by_hand():
-    config = LossConfig(label_weights="uniform", upper=0.7, lower=0.4, down=2.0)
+    config = loss_config(label_weights="uniform", upper=0.7, lower=0.4, down=2.0)
     # (0.7 - 0.6)^2 + 2 (0.5 - 0.4)^2, and nothing in the second document.
     assert objective(config).loss(batch(SCORES)).item() == pytest.approx((0.01 + 0.02) / 2)
 
@@ -71,23 +87,23 @@ def test_the_weighted_margin_loss_by_hand():
     # Label 2 weighs 1/2 beside label 0; in the second document label 0 weighs 1/2 beside label 2, label 1 fully.
     first = 0.09 + 0.5 * 0.01 * 0.5 * 0.16
     second = 0.0025 + 0.5 * 0.01 * (0.5 * 0.01 + 1 * 0.04)
-    found = objective(LossConfig(p=0.01), label_vectors=vectors).loss(batch(SCORES))
+    found = objective(loss_config(p=0.01), label_vectors=vectors).loss(batch(SCORES))
     assert found.item() == pytest.approx((first + second) / 2)
     # Weights of negatives: 1/2 and 1 in the first document, 1/2, 1 and 1 in the second.
     first = 0.09 + 0.5 / 1.5 * 0.5 * 0.16
     second = 0.0025 + 0.5 / 2.5 * (0.5 * 0.01 + 1 * 0.04)
-    found = objective(LossConfig(p="sum-to-one"), label_vectors=vectors).loss(batch(SCORES))
+    found = objective(loss_config(p="sum-to-one"), label_vectors=vectors).loss(batch(SCORES))
     assert found.item() == pytest.approx((first + second) / 2)
 
 
 @pytest.mark.parametrize("p", [0.001, 7.0, "sum-to-one", "approximate"])
 def test_uniform_means_that_p_and_alpha_are_one(p):
-    found = objective(LossConfig(label_weights="uniform", p=p)).loss(batch(SCORES))
+    found = objective(loss_config(label_weights="uniform", p=p)).loss(batch(SCORES))
     assert found == margin_loss(SCORES, TARGETS, torch.ones(2, 4), p=1.0)
 
 
 def test_the_margin_loss_of_a_dense_head_sees_probabilities():
-    found = objective(LossConfig(label_weights="uniform"), gives_logits=True).loss(batch(LOGITS))
+    found = objective(loss_config(label_weights="uniform"), gives_logits=True).loss(batch(LOGITS))
     assert found.item() == pytest.approx(margin_loss(LOGITS.sigmoid(), TARGETS).item())
 
 
@@ -101,7 +117,7 @@ def cross_entropy(probabilities, targets):
 
 
 def test_cross_entropy_equals_a_loop():
-    config = LossConfig(kind="cross-entropy", label_weights="uniform")
+    config = loss_config(kind="cross-entropy", label_weights="uniform")
     dense = objective(config, gives_logits=True).loss(batch(LOGITS))
     assert dense.item() == pytest.approx(cross_entropy(LOGITS.sigmoid(), TARGETS), rel=1e-5)
     capsule = objective(config).loss(batch(SCORES))
@@ -109,7 +125,7 @@ def test_cross_entropy_equals_a_loop():
 
 
 def test_cross_entropy_is_finite_for_certain_scores():
-    config = LossConfig(kind="cross-entropy", label_weights="uniform")
+    config = loss_config(kind="cross-entropy", label_weights="uniform")
     for numbers, gives_logits in (
         (torch.tensor([[0.0, 1.0, 1.0 + 1e-6]]), False),
         (torch.tensor([[-1e4, 1e4, 0]]), True),

@@ -77,6 +77,8 @@ def test_a_loaded_model_is_the_same_in_every_part(fitted, saved):
     assert np.array_equal(loaded.cuts, fitted.cuts)
     assert loaded.hierarchy == fitted.hierarchy
     assert loaded.scorer.parameters == fitted.scorer.parameters
+    assert loaded.figures == fitted.figures
+    assert (loaded.report.epochs, loaded.report.best_epoch) == (fitted.report.epochs, fitted.report.best_epoch)
 
 
 @pytest.mark.parametrize("head", ["dense", "capsule"])
@@ -111,7 +113,7 @@ def test_what_is_written_about_a_model(saved, fitted):
 
 def test_a_loaded_model_can_be_saved_again(saved, tmp_path):
     save_model(load_model(saved), tmp_path)
-    for name in FILES - {"metrics.json"}:
+    for name in FILES:
         assert (tmp_path / name).read_bytes() == (saved / name).read_bytes()
 
 
@@ -131,11 +133,10 @@ def test_a_flipped_bit_is_noticed(copy, name, place):
 @pytest.mark.parametrize("name", ["thresholds.json", "versions.json"])
 def test_a_file_that_is_no_json_any_more(copy, name):
     flip(copy / name, 0.0)
-    assert "damaged" in refused(copy)
-    (copy / name).write_bytes(b"\xff")
-    assert "damaged" in refused(copy)
-    (copy / name).write_text("[]", encoding="utf-8")
-    assert "damaged" in refused(copy)
+    assert refused(copy).startswith(f"{copy / name}: damaged")
+    for content in (b"\xff", b"[]", b"7", b"null"):
+        (copy / name).write_bytes(content)
+        assert refused(copy).startswith(f"{copy / name}: damaged")
 
 
 def test_a_cut_off_file_is_noticed(copy):
@@ -145,8 +146,10 @@ def test_a_cut_off_file_is_noticed(copy):
 
 
 def test_metrics_are_for_people_only(copy):
+    (copy / "metrics.json").write_bytes(b"\xff")
+    assert load_model(copy).figures == {}
     (copy / "metrics.json").unlink()
-    assert load_model(copy).cuts.shape == (10,)
+    assert load_model(copy).figures == {}
 
 
 def test_thresholds_may_be_set_by_hand(copy, fitted):

@@ -5,11 +5,21 @@ import itertools
 import pytest
 import torch
 
+from taxocaps.catalogue.presets import model_config
 from taxocaps.errors import ConfigError
 from taxocaps.nn.words_matrix import NetworkConfig, Sizes, WordsMatrixNetwork
 
 SIZES = Sizes(vocabulary=30, D=6, N=5, T=20, labels=4)
-SMALL = {"filters": (5, 7), "units": 6, "channels": 3, "capsule_size": 4, "label_capsule_size": 5, "hidden": (8,)}
+SMALL = {
+    "filters": (5, 7),
+    "units": 6,
+    "channels": 3,
+    "capsule_size": 4,
+    "label_capsule_size": 5,
+    "hidden": (8,),
+    "dropout": 0.0,
+    "word_dropout": 0.0,
+}
 AXES = [
     {"recurrent": recurrent, "attention": attention, "head": head}
     for recurrent, attention in (("none", "none"), ("lstm", "none"), ("lstm", "blocks"))
@@ -72,12 +82,11 @@ def test_every_parameter_receives_a_gradient(options):
 
 def test_shapes_of_the_paper():
     # T = 20 with stride 2: 9, then 4 places; N x M capsules; the capsule kernel covers the 4 places that are left.
-    model = WordsMatrixNetwork(NetworkConfig(), Sizes(vocabulary=10, D=50, N=100, T=20, labels=103))
+    paper = model_config("HE-AGCRCNN", "paper-rcv1").network
+    model = WordsMatrixNetwork(paper, Sizes(vocabulary=10, D=50, N=100, T=20, labels=103))
     assert model.head.primary.linear.weight.shape == (64 * 16, 4 * 128)
     assert model.head.labels.weight.shape == (103, 32, 64, 16)
-    dense = WordsMatrixNetwork(
-        NetworkConfig(recurrent="none", attention="none", head="dense"), Sizes(10, 50, 100, 20, 103)
-    )
+    dense = WordsMatrixNetwork(model_config("TGCNN", "paper-rcv1").network, Sizes(10, 50, 100, 20, 103))
     assert [layer.convolution.weight.shape for layer in dense.layers] == [(64, 50, 3), (128, 64, 3)]
     assert dense.head.layers[0].weight.shape == (1024, 100 * 128)
 
@@ -92,8 +101,9 @@ def test_a_batch_without_rows():
         assert network(head=head)(*documents([0, 0])).shape == (2, 4)
 
 
-def test_dropout_acts_in_training_only():
-    model, batch = network(dropout=0.5), documents([5])
+@pytest.mark.parametrize("kind", ["dropout", "word_dropout"])
+def test_dropout_acts_in_training_only(kind):
+    model, batch = network(**{kind: 0.5}), documents([5])
     assert not torch.equal(model.train()(*batch), model(*batch))
     assert torch.equal(model.eval()(*batch), model(*batch))
 

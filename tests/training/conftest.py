@@ -6,9 +6,27 @@ import torch
 from scipy.sparse import csr_array
 from torch import nn
 
+from taxocaps.training.config import TrainingConfig
 from taxocaps.training.trainer import Examples
 
 WORDS, LABELS = 20, 4
+
+
+def make_config(**options):
+    """Options of a short run; all are named, whatever the defaults may be."""
+    usual = {
+        "epochs": 4,
+        "batch_size": 8,
+        "learning_rate": 0.1,
+        "vectors_rate": 1.0,
+        "schedule": "cosine",
+        "warmup": 0.1,
+        "weight_decay": 0.0,
+        "clip": 1.0,
+        "patience": None,
+        "device": "cpu",
+    }
+    return TrainingConfig(**{**usual, **options})
 
 
 class Bags:
@@ -68,6 +86,11 @@ def one_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture
+def config():
+    return make_config
 
 
 @pytest.fixture

@@ -6,23 +6,20 @@ import re
 import pytest
 
 from taxocaps.training.callbacks import History
-from taxocaps.training.config import TrainingConfig
 from taxocaps.training.trainer import train
-
-CONFIG = TrainingConfig(epochs=3, batch_size=8, learning_rate=0.1, patience=None, device="cpu")
 
 
 @pytest.fixture
-def run(examples, tagger, tmp_path):
+def run(examples, tagger, config, tmp_path):
     """Train for three epochs of five steps each; gives the report and what progress was told."""
 
-    def run_it(objective=None, config=CONFIG, **options):
+    def run_it(objective=None, **options):
         told = []
         report = train(
             objective or tagger(),
             examples(40),
             examples(11, seed=1),
-            config,
+            config(epochs=3),
             folder=tmp_path,
             progress=lambda *words: told.append(words),
             **options,

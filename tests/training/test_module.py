@@ -16,9 +16,9 @@ from taxocaps.training.scoring import score_documents
 from taxocaps.training.trainer import _quiet_lightning
 
 
-def rates(objective, steps, count, **options):
+def rates(objective, steps, count, config):
     """The learning rate of each of the first `count` steps."""
-    module = TrainingModule(objective, TrainingConfig(learning_rate=1.0, **options), steps, seed=0)
+    module = TrainingModule(objective, config, steps, seed=0)
     made = module.configure_optimizers()
     optimizer, schedule = made["optimizer"], made["lr_scheduler"]["scheduler"]
     assert made["lr_scheduler"]["interval"] == "step"
@@ -50,17 +50,21 @@ HALF = math.sqrt(0.5)
         ({"schedule": "cosine", "warmup": 0.1}, 1, [1, 0]),
     ],
 )
-def test_the_learning_rate_by_hand(tagger, options, steps, expected):
-    assert rates(tagger(), steps, len(expected), **options) == pytest.approx(expected, abs=1e-12)
+def test_the_learning_rate_by_hand(tagger, config, options, steps, expected):
+    found = rates(tagger(), steps, len(expected), config(learning_rate=1.0, **options))
+    assert found == pytest.approx(expected, abs=1e-12)
 
 
-def test_the_optimizer_takes_the_options_and_all_weights(tagger):
+def test_the_optimizer_takes_the_options_and_all_weights(tagger, config):
     objective = tagger()
-    config = TrainingConfig(learning_rate=0.25, weight_decay=0.125, warmup=0.0)
-    optimizer = TrainingModule(objective, config, 5, seed=0).configure_optimizers()["optimizer"]
-    (group,) = optimizer.param_groups
-    assert (group["lr"], group["weight_decay"]) == (0.25, 0.125)
-    assert {id(weight) for weight in group["params"]} == {id(weight) for weight in objective.parameters()}
+    options = config(learning_rate=0.25, vectors_rate=3.0, weight_decay=0.125, warmup=0.0)
+    optimizer = TrainingModule(objective, options, 5, seed=0).configure_optimizers()["optimizer"]
+    rates_of = {id(weight): group["lr"] for group in optimizer.param_groups for weight in group["params"]}
+    found = {name: rates_of.pop(id(weight)) for name, weight in objective.named_parameters()}
+    # Word vectors are learned faster by a factor.
+    assert found == {"embedding.weight": 0.75, "linear.weight": 0.25, "linear.bias": 0.25}
+    assert not rates_of
+    assert {group["weight_decay"] for group in optimizer.param_groups} == {0.125}
 
 
 class Listed(Dataset):

@@ -15,17 +15,29 @@ DEFAULT_MODEL = "HE-AGCRCNN"
 
 _PAPER: Mapping[str, Any] = {
     "graph": {"window": 3, "radius": 5, "N": 100, "K": 25, "T": 20},
-    "vectors": {"source": "skip-gram", "dimension": 50},
+    "vocabulary": {"min_count": 1},
+    "vectors": {"source": "skip-gram", "dimension": 50, "epochs": 5},
     "network": {
         "filters": (64, 128),
         "units": 128,
         "channels": 64,
         "capsule_size": 16,
         "label_capsule_size": 32,
+        "iterations": 3,
         "gain": None,
+        "normalization": "none",
         "dropout": 0.0,
+        "word_dropout": 0.0,
     },
-    "training": {"epochs": 20, "batch_size": 32, "learning_rate": 1e-3, "schedule": "constant", "warmup": 0.0},
+    "loss": {"down": 0.5, "floor": 0.0},
+    "training": {
+        "epochs": 20,
+        "batch_size": 32,
+        "learning_rate": 1e-3,
+        "vectors_rate": 1.0,
+        "schedule": "constant",
+        "warmup": 0.0,
+    },
 }
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {

@@ -126,7 +126,10 @@ class WordsMatrixScorer(TextScorer):
                 axis = 1 if name in self.objective.network.label_parameters else 0  # the first that must be the same
                 if name not in state or state[name].shape[axis:] != weights.shape[axis:]:
                     raise ModelError("the model to start from has a network of another shape; use the same options")
-                state[name][places if axis else slice(None)] = weights
+                if axis:
+                    state[name][places] = weights
+                else:
+                    state[name] = weights
         self.objective.network.load_state_dict(state)
 
     def _network_state(self) -> dict[str, torch.Tensor]:

@@ -25,6 +25,8 @@ class LossConfig(Settings):
         label_weights: Whether all labels weigh the same as negatives, or by their distance in the taxonomy.
         p: With `label_weights=taxonomy`, the factor of the negatives: a number, `sum-to-one` (the weights of a
             document's negatives add up to 1) or `approximate` (the paper's approximation of that).
+        floor: The least weight of a negative. The vectors of siblings can be all but equal; without a floor the loss
+            would never tell such labels apart. The paper has none.
         upper: m+, the score from which on a label of the document costs nothing.
         lower: m-, the score up to which any other label costs nothing.
         down: lambda, the weight of negatives beside positives.
@@ -35,9 +37,10 @@ class LossConfig(Settings):
     kind: Literal["margin", "cross-entropy"] = "margin"
     label_weights: Literal["uniform", "taxonomy"] = "taxonomy"
     p: Annotated[float, Between(0, 1e6)] | Literal["sum-to-one", "approximate"] = 1.0
+    floor: _Share = 0.5
     upper: _Share = 0.9
     lower: _Share = 0.1
-    down: Annotated[float, Between(0, 1e6)] = 0.5
+    down: Annotated[float, Between(0, 1e6)] = 1.5
 
 
 Network = TypeVar("Network", bound=nn.Module)
@@ -86,7 +89,7 @@ class PointwiseObjective(nn.Module, Generic[Network]):
     def negative_weights(self, targets: Tensor) -> Tensor | None:
         """The weight of every label as a negative, alpha_k = clip(1 - max_t cos(vec(t), vec(k)), 0, 1); None for all 1.
 
-        The same as `taxocaps.taxonomy.weights.negative_weights`, for a batch.
+        The same as `taxocaps.taxonomy.weights.negative_weights`, for a batch, and lifted to be at least `loss.floor`.
 
         Shapes:
             targets: [B, L]; returns [B, L].
@@ -96,7 +99,8 @@ class PointwiseObjective(nn.Module, Generic[Network]):
         vectors, far = self.label_vectors, targets.new_zeros(targets.shape[1])
         carried = (row.nonzero().squeeze(1) for row in targets)  # of each document, [its labels]
         nearest = [(vectors[labels] @ vectors.T).amax(dim=0) if len(labels) else far for labels in carried]  # [L] each
-        return (1 - torch.stack(nearest)).clamp(0, 1)  # [B, L]
+        alpha = (1 - torch.stack(nearest)).clamp(0, 1)  # [B, L]
+        return self._config.floor + (1 - self._config.floor) * alpha  # [B, L]
 
     def _as_scores(self, found: Tensor) -> Tensor:
         return found.sigmoid() if self._gives_logits else found

@@ -16,19 +16,23 @@ Sharing = Literal["none", "channel", "label"]
 class PrimaryCapsules(nn.Module):
     """M capsules of size m out of each row: a convolution over the whole remaining width, then squash.
 
+    Squash makes small vectors smaller still, so that features of the wrong size starve everything above; with
+    `normalize` each row's are brought to size 1 first.
+
     Shapes:
         x: [R, W, F]; returns [R, M, m].
     """
 
-    def __init__(self, width: int, features: int, channels: int, size: int) -> None:
+    def __init__(self, width: int, features: int, channels: int, size: int, *, normalize: bool = False) -> None:
         """Make `channels` capsules of `size` numbers for rows of `width` places with `features` numbers each."""
         super().__init__()
         self.channels, self.size = channels, size
+        self.norm = nn.LayerNorm(width * features) if normalize else nn.Identity()
         self.linear = nn.Linear(width * features, channels * size)
 
     def forward(self, x: Tensor) -> Tensor:
         """The capsules of every row."""
-        return squash(self.linear(x.flatten(1)).view(-1, self.channels, self.size))  # [R, M, m]
+        return squash(self.linear(self.norm(x.flatten(1))).view(-1, self.channels, self.size))  # [R, M, m]
 
 
 class LabelCapsules(nn.Module):

@@ -29,6 +29,11 @@ class AttentionalLSTM(nn.Module):
         self.units = units
         self.input = nn.Linear(inputs, 4 * units)
         self.state = nn.Linear(units, 3 * units, bias=False)
+        # Each gate on its own: the usual ranges look at all four together, and are too small.
+        for gate in self.input.weight.chunk(4):
+            nn.init.xavier_normal_(gate)
+        for gate in self.state.weight.chunk(3):
+            nn.init.orthogonal_(gate)
         with torch.no_grad():
             self.input.bias.zero_()
             self.input.bias[:units] = 1.0  # gates that keep what they have, as usual for LSTMs

@@ -3,8 +3,9 @@
 from torch import Tensor, nn
 
 from taxocaps.nn.attention import BlockAttention
+from taxocaps.nn.convolution import RowConvolution
 from taxocaps.nn.recurrence import AttentionalLSTM
-from taxocaps.nn.windows import WINDOW, window_blocks
+from taxocaps.nn.windows import window_blocks
 
 __all__ = ["RowLayer"]
 
@@ -13,8 +14,8 @@ class RowLayer(nn.Module):
     """A 1 x 3 convolution with ReLU, then an attentional LSTM if there is one; rows never mix.
 
     Shapes:
-        x: [R, W, C]; blocks: [R, W] block numbers from 1, 0 for padding; rank, counts: [R];
-        returns features [R, W', F] and blocks [R, W'].
+        x: [R, W, C], or [U, C] with place: [R, W]; blocks: [R, W] block numbers from 1, 0 for padding; rank,
+        counts: [R]; returns features [R, W', F] and blocks [R, W'].
     """
 
     def __init__(
@@ -28,16 +29,28 @@ class RowLayer(nn.Module):
         """Make a layer of `filters` kernels over `inputs` features."""
         super().__init__()
         self.stride = stride
-        self.convolution = nn.Conv1d(inputs, filters, WINDOW, stride)
+        self.convolution = RowConvolution(inputs, filters, stride)
         self.recurrence = recurrence
         self.attention = attention
         self.features = filters if recurrence is None else recurrence.units
 
-    def forward(self, x: Tensor, blocks: Tensor, rank: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
-        """Read all rows; padding gives 0."""
+    def forward(
+        self, x: Tensor, blocks: Tensor, rank: Tensor, counts: Tensor, place: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Read all rows; padding gives 0.
+
+        Args:
+            x: The features of every place, or of distinct words if `place` is given.
+            blocks: The block of every place.
+            rank: Which row of its document each row is.
+            counts: The number of blocks of each row.
+            place: Which word stands at every place.
+        """
         windows = window_blocks(blocks, self.stride)  # [R, W']
         is_real = (windows > 0).to(x.dtype)  # [R, W']
-        found = self.convolution(x.transpose(1, 2)).relu().transpose(1, 2)  # [R, W', filters]
+        found = (
+            self.convolution(x) if place is None else self.convolution.of_words(x, place)
+        ).relu()  # [R, W', filters]
         if self.recurrence is None:
             return found * is_real[..., None], windows  # [R, W', F], [R, W']
         alpha = None if self.attention is None else self.attention(rank, counts, windows)  # [R, W']

@@ -16,6 +16,7 @@ class TrainingConfig(Settings):
         epochs: Passes over the training documents, at most.
         batch_size: Documents of a step, on each device.
         learning_rate: The highest step size of Adam.
+        vectors_rate: The step size of word vectors, as a multiple of that: most words are met rarely.
         schedule: What becomes of the learning rate after the warm-up: it stays, or falls along a half cosine.
         warmup: Share of all steps in which the learning rate climbs from 0.
         weight_decay: How strongly weights are drawn towards 0 (AdamW).
@@ -28,9 +29,10 @@ class TrainingConfig(Settings):
 
     section: ClassVar[str] = "training"
 
-    epochs: Annotated[int, Between(1, 100_000)] = 20
+    epochs: Annotated[int, Between(1, 100_000)] = 15
     batch_size: Annotated[int, Between(1, 100_000)] = 32
     learning_rate: Annotated[float, Between(1e-9, 10)] = 2e-3
+    vectors_rate: Annotated[float, Between(0, 1000)] = 4.0
     schedule: Literal["constant", "cosine"] = "cosine"
     warmup: Annotated[float, Between(0, 1)] = 0.1
     weight_decay: Annotated[float, Between(0, 10)] = 0.0

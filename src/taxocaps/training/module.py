@@ -78,9 +78,15 @@ class TrainingModule(LightningModule):
 
     def configure_optimizers(self) -> Any:
         """Adam, with the learning rate of `training.schedule`."""
+        rate, named = self._config.learning_rate, list(self.objective.named_parameters())
+        vectors = [weights for name, weights in named if name.endswith("embedding.weight")]
+        others = [weights for name, weights in named if not name.endswith("embedding.weight")]
+        groups: list[dict[str, Any]] = [{"params": others}]
+        if vectors:
+            groups.append({"params": vectors, "lr": rate * self._config.vectors_rate})
         optimizer = torch.optim.AdamW(
-            self.objective.parameters(),
-            lr=self._config.learning_rate,
+            groups,
+            lr=rate,
             weight_decay=self._config.weight_decay,
             fused=True,  # the foreach form would copy all weights
         )
