@@ -154,35 +154,25 @@ def test_one_threshold_for_all_labels(data, at_least):
 
 
 @st.composite
-def taxonomies(draw, tree=False):
-    """A taxonomy of labels n0, n1, ...; edges lead from lower to higher numbers."""
-    size = draw(st.integers(2, 9))
+def decisions(draw):
+    """Classes of a tree or a graph, some labels left out, and the chosen labels of some documents."""
+    size, most = draw(st.integers(2, 9)), draw(st.sampled_from([1, 3]))
     edges = []
     for child in range(1, size):
-        most = 1 if tree else 3
-        parents = draw(st.lists(st.integers(0, child - 1), min_size=1 if tree else 0, max_size=most, unique=True))
-        edges += [(f"n{parent}", f"n{child}") for parent in parents]
-    return Taxonomy.from_edges(edges, labels=[f"n{number}" for number in range(size)])
-
-
-@st.composite
-def decisions(draw, tree=False):
-    """Classes, some labels of the taxonomy left out, and chosen labels of a few documents."""
-    taxonomy = draw(taxonomies(tree))
-    kept = draw(st.sets(st.sampled_from(taxonomy.names), min_size=1))
-    classes = Classes(tuple(name for name in taxonomy.names if name in kept), taxonomy)
-    chosen = draw(arrays.arrays(bool, (draw(st.integers(0, 4)), len(classes))))
-    return classes, chosen
+        parents = draw(st.sets(st.integers(0, child - 1), min_size=min(most - 1, child), max_size=most))
+        edges += [(f"n{parent}", f"n{child}") for parent in sorted(parents)]
+    taxonomy = Taxonomy.from_edges(edges, labels=[f"n{number}" for number in range(size)])
+    left_out = draw(st.sets(st.sampled_from(taxonomy.names), max_size=size - 1))
+    classes = Classes(tuple(name for name in taxonomy.names if name not in left_out), taxonomy)
+    seed = draw(st.integers(0, 10**6))
+    return classes, np.random.default_rng(seed).random((8, len(classes))) < 0.6
 
 
 def names_of(classes, row):
     return {name for name, is_chosen in zip(classes.names, row, strict=True) if is_chosen}
 
 
-either = st.booleans().flatmap(decisions)
-
-
-@given(either)
+@given(decisions())
 def test_added_ancestors_are_those_of_the_taxonomy(decision):
     classes, chosen = decision
     closed = apply_hierarchy(chosen, "add-ancestors", classes)
@@ -202,7 +192,7 @@ def parents_with_columns(classes):
     return {name: set(graph[name]) for name in classes.names}
 
 
-@given(either)
+@given(decisions())
 def test_orphans_are_dropped_from_the_top_down(decision):
     classes, chosen = decision
     parents = parents_with_columns(classes)
@@ -226,7 +216,18 @@ def test_a_chain_with_a_missing_link_by_hand():
     assert apply_hierarchy(chosen, "drop-orphans", classes).tolist() == [[False, False, True], [True, True, False]]
 
 
-@given(either)
+def test_one_of_several_parents_is_enough():
+    diamond = Taxonomy.from_edges([("all", "trade"), ("all", "energy"), ("trade", "oil"), ("energy", "oil")])
+    classes = Classes(("trade", "energy", "oil"), diamond)
+    chosen = np.array([[1, 0, 1], [0, 1, 1], [0, 0, 1]], bool)
+    assert apply_hierarchy(chosen, "drop-orphans", classes).tolist() == [
+        [True, False, True],
+        [False, True, True],
+        [False, False, False],
+    ]
+
+
+@given(decisions())
 def test_labels_as_they_are_and_no_change_in_place(decision):
     classes, chosen = decision
     before = chosen.copy()

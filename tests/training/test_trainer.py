@@ -92,8 +92,8 @@ def test_the_report_and_the_files(run, tmp_path):
 
 def test_a_network_learns(run, tagger, examples):
     report, _ = run(epochs=30)
-    assert report.micro_f1 > micro_f1(tagger(), examples(11, seed=1)) + 0.1
-    assert report.history[-1]["loss"] < report.history[0]["loss"]
+    assert report.micro_f1 > micro_f1(tagger(), examples(11, seed=1)) + 0.04
+    assert report.history[-1]["loss"] < 0.7 * report.history[0]["loss"]
 
 
 def test_training_stops_when_nothing_gets_better(run):

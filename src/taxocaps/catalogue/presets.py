@@ -26,6 +26,7 @@ _PAPER: Mapping[str, Any] = {
         "iterations": 3,
         "gain": None,
         "normalization": "none",
+        "pooling": "sum",
         "dropout": 0.0,
         "word_dropout": 0.0,
     },

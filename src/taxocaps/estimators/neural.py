@@ -13,7 +13,9 @@ from taxocaps.encoding.corpus_words import Text, count_words, learn_vectors, tok
 from taxocaps.encoding.words_matrix import MatrixDocuments, WordsMatrixEncoder, store_documents
 from taxocaps.errors import ModelError
 from taxocaps.estimators.base import FitReport, Labelled, TextScorer, Work
+from taxocaps.estimators.memory import available_memory, describe_memory
 from taxocaps.estimators.objectives import PointwiseObjective
+from taxocaps.nn.estimate import estimate_training
 from taxocaps.nn.words_matrix import Sizes, WordsMatrixNetwork
 from taxocaps.taxonomy.embedding import train_label_vectors
 from taxocaps.taxonomy.weights import unit_vectors
@@ -48,6 +50,7 @@ class WordsMatrixScorer(TextScorer):
             work.progress,
             "encoding validation documents",
         )
+        work.tell(self._memory(vectors.shape[1]))
         self.objective = self._objective(vectors.shape[1], self._label_vectors(work))
         self._set_weights(vectors)
         report = train(
@@ -135,12 +138,19 @@ class WordsMatrixScorer(TextScorer):
     def _network_state(self) -> dict[str, torch.Tensor]:
         return {name: tensor.contiguous() for name, tensor in self.objective.network.state_dict().items()}
 
-    def _objective(self, D: int, label_vectors: torch.Tensor | None) -> PointwiseObjective[WordsMatrixNetwork]:
+    def _sizes(self, D: int) -> Sizes:
         graph = self.config.graph
-        sizes = Sizes(len(self.encoder.vocabulary), D, graph.N, graph.T, len(self.classes))
+        return Sizes(len(self.encoder.vocabulary), D, graph.N, graph.T, len(self.classes))
+
+    def _memory(self, D: int) -> str:
+        network, batch_size = self.config.network, self.config.training.batch_size
+        estimate = estimate_training(network, self._sizes(D), batch_size)
+        return describe_memory(estimate, available_memory(), network, batch_size)
+
+    def _objective(self, D: int, label_vectors: torch.Tensor | None) -> PointwiseObjective[WordsMatrixNetwork]:
         with torch.random.fork_rng(devices=()):
             torch.manual_seed(self.seed)
-            network = WordsMatrixNetwork(self.config.network, sizes)
+            network = WordsMatrixNetwork(self.config.network, self._sizes(D))
         return PointwiseObjective(
             network, self.config.loss, gives_logits=self.config.network.head == "dense", label_vectors=label_vectors
         )

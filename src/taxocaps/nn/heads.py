@@ -9,6 +9,9 @@ from taxocaps.nn.capsules import LabelCapsules, PrimaryCapsules
 
 __all__ = ["CapsuleHead", "DenseHead", "to_documents"]
 
+_USUAL_ROWS = 40
+"""The rows of a document whose capsules stay as they are when others are divided by their number."""
+
 
 def to_documents(rows: Tensor, is_real: Tensor) -> Tensor:
     """Put the features of real rows back into their documents; rows that do not exist become 0.
@@ -23,19 +26,26 @@ def to_documents(rows: Tensor, is_real: Tensor) -> Tensor:
 class CapsuleHead(nn.Module):
     """Primary capsules of every row, routed to one capsule per label; gives the lengths of those, from 0 to 1.
 
+    Routing adds up what all rows say, so that long documents have longer label capsules than short ones; with `mean`
+    the capsules of a document are divided by its number of rows first.
+
     Shapes:
         x: [R, W, F]; is_real: [B, N]; returns [B, L].
     """
 
-    def __init__(self, primary: PrimaryCapsules, labels: LabelCapsules) -> None:
+    def __init__(self, primary: PrimaryCapsules, labels: LabelCapsules, *, mean: bool = False) -> None:
         """Join both kinds of capsules."""
         super().__init__()
+        self.mean = mean
         self.primary, self.labels = primary, labels
         self.label_parameters = ("labels.weight",)
 
     def forward(self, x: Tensor, is_real: Tensor) -> Tensor:
         """The length of each label's capsule."""
         u = to_documents(self.primary(x), is_real)  # [B, N, M, m]
+        if self.mean:
+            rows = is_real.sum(dim=1).clamp(min=1)  # [B]
+            u = u * (_USUAL_ROWS / rows).to(u.dtype)[:, None, None, None]  # [B, N, M, m]
         # The square root of 0 has no gradient; a tiny square stands in for it.
         v: Tensor = self.labels(u)  # [B, L, n]
         return (v.square().sum(dim=-1) + 1e-12).sqrt()  # [B, L]

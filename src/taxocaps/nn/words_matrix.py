@@ -45,6 +45,7 @@ class NetworkConfig(Settings):
         hidden: Sizes of the hidden layers of a dense head.
         head_filters: Filters of the third convolution, before a dense head.
         normalization: Whether the features of a row are normalised before the primary capsules.
+        pooling: Whether routing adds up what all rows say, or takes their mean, whatever their number.
         dropout: Share of the features of a document's words that are dropped in training.
         word_dropout: Share of a document's words that training takes for unknown ones.
     """
@@ -55,7 +56,7 @@ class NetworkConfig(Settings):
     attention: Literal["none", "blocks"] = "blocks"
     head: Literal["dense", "capsule"] = "capsule"
     filters: tuple[_Size, ...] = (64, 64)
-    units: _Size = 128
+    units: _Size = 64
     stride: Annotated[int, Between(1, 3)] = 2
     channels: _Size = 8
     capsule_size: _Size = 16
@@ -67,7 +68,8 @@ class NetworkConfig(Settings):
     hidden: tuple[_Size, ...] = (1024, 512)
     head_filters: _Size = 128
     normalization: Literal["none", "layer"] = "layer"
-    dropout: Annotated[float, Between(0, 0.95)] = 0.4
+    pooling: Literal["sum", "mean"] = "mean"
+    dropout: Annotated[float, Between(0, 0.95)] = 0.3
     word_dropout: Annotated[float, Between(0, 0.95)] = 0.15
 
     def __post_init__(self) -> None:
@@ -175,6 +177,7 @@ def _capsule_head(config: NetworkConfig, sizes: Sizes, width: int, features: int
             compress=config.compress,
             gain=config.gain,
         ),
+        mean=config.pooling == "mean",
     )
 
 
