@@ -3,7 +3,8 @@
 import typer
 from typer.testing import CliRunner
 
-from taxocaps.cli.options import CORPUS_OPTIONS, with_config
+from taxocaps.cli.options import _OPTIONS, CORPUS_OPTIONS, MODEL_OPTIONS, with_config
+from taxocaps.workflows.run_config import RunConfig
 
 
 def test_options_stand_in_for_the_configuration(tmp_path):
@@ -25,3 +26,38 @@ def test_options_stand_in_for_the_configuration(tmp_path):
     assert (name, loud) == ("x", True)
     assert (config.graph.window, config.graph.N) == (4, 6)
     assert (config.corpus.text_field, config.text.language) == ("c", "de")
+
+
+def test_a_command_that_makes_a_model_gets_the_configuration_of_a_run():
+    seen = []
+    app = typer.Typer()
+
+    @app.command()
+    @with_config(*CORPUS_OPTIONS, *MODEL_OPTIONS, "unknown_labels", "ancestors", of="run")
+    def command(config) -> None:
+        """Help."""
+        seen.append(config)
+
+    words = "--model gccnn --preset fast --seed 3 --epochs 4 --devices 2 --unknown-labels add --ancestors add --split dev"
+    result = CliRunner().invoke(app, [*words.split(), "--set", "training.epochs=9"])
+    assert result.exit_code == 0, result.output
+    (config,) = seen
+    assert isinstance(config, RunConfig)
+    assert (config.model, config.preset, config.seed) == ("gccnn", "fast", 3)
+    assert (config.training.epochs, config.training.devices) == (4, 2)
+    assert (config.labels.unknown, config.labels.ancestors, config.corpus.split) == ("add", "add", "dev")
+
+
+def test_every_option_has_a_key_of_its_own_in_the_configuration():
+    keys = [option.key for option in _OPTIONS.values()]
+    assert len(set(keys)) == len(keys)
+    for key in keys:
+        value = RunConfig()
+        for part in key.split("."):
+            value = getattr(value, part)  # an unknown one would raise
+
+
+def test_options_by_what_they_are_about():
+    assert set(MODEL_OPTIONS) == {"model", "preset", "seed", "epochs", "devices"}
+    assert not set(MODEL_OPTIONS) & set(CORPUS_OPTIONS)
+    assert all(_OPTIONS[name].key.startswith("corpus.") for name in CORPUS_OPTIONS)

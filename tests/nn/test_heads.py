@@ -1,6 +1,8 @@
+import pytest
 import torch
 
-from taxocaps.nn.heads import DenseHead, to_documents
+from taxocaps.nn.capsules import LabelCapsules, PrimaryCapsules
+from taxocaps.nn.heads import CapsuleHead, DenseHead, to_documents
 
 
 def test_rows_return_to_their_documents():
@@ -18,3 +20,27 @@ def test_a_dense_head_takes_batches_of_fewer_rows():
     long = head(x, torch.tensor([[True, True, False, False, False]]))
     assert short.shape == (1, 7)
     assert torch.allclose(short, long)
+
+
+@pytest.mark.parametrize("sharing", ["channel", "label"])
+@pytest.mark.parametrize("mean", [True, False])
+def test_with_the_mean_a_document_said_twice_scores_as_said_once(mean, sharing):
+    """One iteration of routing adds up what all rows say; dividing by their number undoes that."""
+    torch.manual_seed(0)
+    primary = PrimaryCapsules(width=2, features=3, channels=4, size=5)
+    head = CapsuleHead(primary, LabelCapsules((6, 4, 5), labels=7, size=3, iterations=1, sharing=sharing), mean=mean)
+    rows = torch.randn(3, 2, 3)
+    once = head(rows, torch.tensor([[True, True, True]]))
+    twice = head(torch.cat([rows, rows]), torch.ones(1, 6, dtype=torch.bool))
+    assert torch.allclose(once, twice, atol=1e-5) == mean
+
+
+def test_the_mean_is_of_the_rows_that_exist():
+    torch.manual_seed(0)
+    head = CapsuleHead(PrimaryCapsules(2, 3, 4, 5), LabelCapsules((6, 4, 5), 7, 3), mean=True)
+    rows = torch.randn(3, 2, 3)
+    alone = head(rows, torch.tensor([[True, True, True]]))
+    padded = head(rows, torch.tensor([[True, True, True, False, False], [False] * 5]))
+    assert torch.allclose(padded[:1], alone, atol=1e-6)
+    assert padded[1].max() < 1e-4
+    assert torch.isfinite(padded).all()

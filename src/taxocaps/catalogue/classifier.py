@@ -99,9 +99,9 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         config = self._config()
         if start is not None:
             _check_start(start, config)
-        targets = self._targets(X, y, config, start)
+        targets = self._targets(y, config, start)
         name = ModelName(find_variant(self.model).name, self.preset, self._seed())
-        training = Labelled(X, targets.labels)
+        training = _together(_check_texts(X), targets.labels)
         held_out = self._validation(validation, targets, config)
         if held_out is None:
             training, held_out = _part(training, config.training.validation, name.seed)
@@ -184,9 +184,11 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _seed(self) -> int:
         if self.random_state is None:
             return int(np.random.default_rng().integers(2**31))
+        if not isinstance(self.random_state, int | np.integer) or self.random_state < 0:
+            raise ConfigError(f"random_state must be a whole number from 0 on, or None; got {self.random_state!r}")
         return int(self.random_state)
 
-    def _targets(self, X: Sequence[Text], y: Any, config: ModelConfig, start: "TaxoCapsClassifier | None") -> Targets:
+    def _targets(self, y: Any, config: ModelConfig, start: "TaxoCapsClassifier | None") -> Targets:
         taxonomy = self.taxonomy
         if taxonomy is not None and not isinstance(taxonomy, Taxonomy):
             taxonomy = read_taxonomy(taxonomy)
@@ -195,10 +197,7 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         older = start.model_.classes.names if start is not None else ()
         if taxonomy is not None:
             taxonomy = taxonomy.with_labels(older)
-        targets = read_targets(y, taxonomy, config.labels, more=older)
-        if len(_check_texts(X)) != targets.labels.shape[0]:
-            raise CorpusError(f"every text needs its labels; got {len(X)} texts and {targets.labels.shape[0]} labels")
-        return targets
+        return read_targets(y, taxonomy, config.labels, more=older)
 
     @staticmethod
     def _validation(given: tuple[Sequence[Text], Any] | None, targets: Targets, config: ModelConfig) -> Labelled | None:
@@ -207,7 +206,8 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         texts, y = given
         if not len(texts):
             raise CorpusError("there are no validation documents; leave them out, and some training ones are held out")
-        return Labelled(_check_texts(texts), read_targets(y, None, config.labels, known=targets.classes).labels)
+        labels = read_targets(y, None, config.labels, known=targets.classes).labels
+        return _together(_check_texts(texts), labels)
 
 
 def _check_start(start: TaxoCapsClassifier, config: ModelConfig) -> None:
@@ -231,6 +231,12 @@ def _check_texts(X: Any) -> Sequence[Text]:
         if not isinstance(text, str | list | tuple):
             raise CorpusError(f"texts[{place}] must be text or a list of words; got {type(text).__name__}")
     return X  # type: ignore[no-any-return]
+
+
+def _together(texts: Sequence[Text], labels: Any) -> Labelled:
+    if len(texts) != labels.shape[0]:
+        raise CorpusError(f"every text needs its labels; got {len(texts)} texts and the labels of {labels.shape[0]}")
+    return Labelled(texts, labels)
 
 
 def _part(documents: Labelled, share: float, seed: int) -> tuple[Labelled, Labelled]:

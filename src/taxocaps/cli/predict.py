@@ -26,7 +26,7 @@ def predict(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The JSONL file to write; - for standard output.")
     ] = Path("-"),
-    top_k: Annotated[int | None, typer.Option(min=1, help="So many labels each, whatever their scores.")] = None,
+    top_k: Annotated[int | None, typer.Option(min=1, help="So many labels each, and what --hierarchy adds.")] = None,
     threshold: Annotated[float | None, typer.Option(min=0, max=1, help="One threshold for all labels.")] = None,
     at_least: Annotated[int | None, typer.Option(min=0, help="Labels that every document with words gets.")] = None,
     hierarchy: Annotated[
@@ -45,13 +45,12 @@ def predict(
     from taxocaps.workflows.predict import Choice, predict_file, predict_texts
 
     choice = Choice(top_k, threshold, at_least, hierarchy)
-    if (source is None) == (text is None):
-        raise typer.BadParameter("give either a file of documents or --text")
-    if text is not None:
-        for prediction in predict_texts(model, text, choice, trust_code=trust_code):
+    if (source is None) == (text is None) or (text is not None and str(output) != "-"):
+        raise typer.BadParameter("give either a file of documents, and --output if you like, or --text")
+    if source is None:
+        for prediction in predict_texts(model, text or (), choice, trust_code=trust_code):
             typer.echo(json.dumps(prediction.as_dict(), ensure_ascii=False))
         return
-    assert source is not None
     with shown_progress(quiet or as_json or str(output) == "-") as progress:
         report = predict_file(
             model, source, output, choice, corpus=config.corpus, trust_code=trust_code, progress=progress

@@ -181,7 +181,8 @@ def _closures(names: Iterable[str], taxonomy: Taxonomy | None, ancestors: Ancest
         return [(name,) for name in names]
     if taxonomy is None:
         _refuse_closure(ancestors)
-    return [taxonomy.close((name,)) for name in names]  # type: ignore[union-attr]
+    assert taxonomy is not None
+    return [taxonomy.close((name,)) if name in taxonomy else (name,) for name in names]
 
 
 def _refuse_closure(ancestors: Ancestors) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from taxocaps.encoding.corpus_words import Text, count_words, learn_vectors, tokenise
 from taxocaps.encoding.words_matrix import MatrixDocuments, WordsMatrixEncoder, store_documents
-from taxocaps.errors import ModelError
+from taxocaps.errors import CorpusError, ModelError
 from taxocaps.estimators.base import FitReport, Labelled, TextScorer, Work
 from taxocaps.estimators.memory import available_memory, describe_memory
 from taxocaps.estimators.objectives import PointwiseObjective
@@ -114,6 +114,11 @@ class WordsMatrixScorer(TextScorer):
             vectors: NDArray[np.float32] = self.start.objective.network.state_dict()["embedding.weight"].numpy()
         else:
             vocabulary = count_words(chunks, self.config.vocabulary)
+            if not vocabulary.words:
+                raise CorpusError(
+                    f"no word of the training documents occurs {self.config.vocabulary.min_count} times; "
+                    "give more text, or a smaller vocabulary.min_count"
+                )
             vectors, _ = learn_vectors(chunks, vocabulary, self.config.vectors, work.progress)
         self.encoder = WordsMatrixEncoder(pipeline, vocabulary, self.config.graph, work.threads)
         return vectors

@@ -25,11 +25,17 @@ from taxocaps.settings import as_mapping, read_mapping, resolve
 from taxocaps.taxonomy.readers import read_taxonomy
 from taxocaps.taxonomy.writers import write_taxonomy
 
-__all__ = ["FORMAT", "load_model", "save_model"]
+__all__ = ["FORMAT", "MODEL_FILES", "is_model", "load_model", "save_model"]
 
 FORMAT = "taxocaps-model/1"
 _LIBRARIES = ("numpy", "scipy", "torch", "lightning", "simplemma")
-_UNHASHED = ("versions.json", "README.md", "metrics.json", "history.csv")
+_UNHASHED = {"versions.json", "README.md", "metrics.json", "history.csv"}
+MODEL_FILES = frozenset(
+    {"config.yaml", "vocabulary.tsv", "taxonomy.tsv", "labels.json", "weights.safetensors", "thresholds.json"}
+    | {"stop_words.txt"}
+    | _UNHASHED
+)
+"""The files that a model's folder may hold."""
 
 
 def save_model(model: FittedModel, folder: Path) -> None:
@@ -91,6 +97,15 @@ def load_model(folder: Path, *, trust_code: bool = False) -> FittedModel:
         raise ModelError(f"{folder}: the model cannot be used: {error}") from error
 
 
+def is_model(folder: Path) -> bool:
+    """Whether a folder has a complete model in it, of whatever version."""
+    try:
+        content = json.loads((folder / "versions.json").read_text(encoding="utf-8"))
+        return str(content["format"]).startswith(FORMAT.partition("/")[0])
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
 def _write_config(model: FittedModel, folder: Path) -> None:
     """The options, with what they refer to: a model must not miss a file when it is moved."""
     import yaml
@@ -119,8 +134,9 @@ def _read_thresholds(path: Path, names: Sequence[str]) -> tuple[Calibration, NDA
         calibration = Calibration(**{key: float(value) for key, value in content["calibration"].items()})
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelError(f"{path}: damaged: {error}") from error
-    if hierarchy not in get_args(Hierarchy):
-        raise ModelError(f"{path}: hierarchy must be one of {', '.join(get_args(Hierarchy))}; got {hierarchy!r}")
+    allowed = [one for one in get_args(Hierarchy) if one != "auto"]
+    if hierarchy not in allowed:
+        raise ModelError(f"{path}: hierarchy must be one of {', '.join(allowed)}; got {hierarchy!r}")
     for name in dict.fromkeys([*names, *given]):
         if name not in names:
             raise ModelError(f"{path}: {name!r} is no label of this model")

@@ -52,6 +52,8 @@ def read_targets(
     """
     if issparse(y) or (isinstance(y, np.ndarray) and y.ndim == 2 and y.dtype.kind in "biuf"):
         return _from_matrix(y, taxonomy, config, known)
+    if y is None:
+        raise CorpusError("every text needs its labels; got none")
     form: Form = "single" if len(y) and all(isinstance(labels, str) for labels in y) else "names"
     lists = [_as_names(labels, place) for place, labels in enumerate(y)]
     if known is not None:
@@ -87,7 +89,8 @@ def _side_by_side(names: Iterable[str]) -> Taxonomy:
 def _from_matrix(y: Any, taxonomy: Taxonomy | None, config: LabelConfig, known: Classes | None) -> Targets:
     matrix = csr_array(y).astype(bool)
     matrix.eliminate_zeros()
-    matrix.sort_indices()
+    if known is None and not matrix.nnz:
+        raise CorpusError(_NO_LABELS)
     if known is None:
         tree = taxonomy or Taxonomy.from_edges((), labels=list(map(str, range(matrix.shape[1]))))
         known = Classes(tree.names, tree)
@@ -96,8 +99,7 @@ def _from_matrix(y: Any, taxonomy: Taxonomy | None, config: LabelConfig, known: 
             f"a label matrix has a column for each of the {len(known)} labels of the taxonomy, in its order; "
             f"got {matrix.shape[1]} columns"
         )
-    if not matrix.nnz:
-        raise CorpusError(_NO_LABELS)
     if config.ancestors == "add":
         matrix = csr_array(matrix @ known.closure)
+    matrix.sort_indices()
     return Targets("matrix", known, matrix)

@@ -9,6 +9,8 @@ from taxocaps.report.evaluation import evaluation_markdown
 
 __all__ = ["ModelCard", "model_card"]
 
+_HELD_OUT = "For validation some of the training documents were held out, or all used where there are very few."
+
 
 @dataclass(frozen=True)
 class ModelCard:
@@ -41,23 +43,25 @@ def model_card(card: ModelCard) -> str:
     """The card as Markdown."""
     parts = ", ".join(f"{count:,} {name}" for name, count in card.documents.items())
     trained, kept = card.epochs
+    epochs = f"{trained} epoch{'s' * (trained != 1)} trained, epoch {kept} kept"
     lines = [
         f"# {card.name}, trained by taxocaps {__version__}",
         "",
         f"Gives documents labels out of a taxonomy of {card.labels:,} labels (`labels.json`, `taxonomy.tsv`).",
         "",
-        f"- Documents: {parts}. Validation documents that were not given were held out of the training documents.",
+        f"- Documents: {parts}. {_HELD_OUT if 'dev' not in card.documents else ''}",
         f"- Preset `{card.preset}`, seed {card.seed}; every option stands in `config.yaml`.",
-        f"- {card.parameters:,} weights; {trained} epochs trained, epoch {kept} kept (`history.csv`).",
+        f"- {card.parameters:,} weights; {epochs} (`history.csv`).",
         "",
         "## On the validation documents",
         "",
         "Thresholds were tuned on these, so the figures flatter a little.",
         "",
         evaluation_markdown(card.validation),
+        "",
     ]
     if card.test is not None:
-        lines += ["## On the test documents", "", evaluation_markdown(card.test)]
+        lines += ["## On the test documents", "", evaluation_markdown(card.test), ""]
         if card.test.unseen:
             missed = sum(card.test.unseen.values())
             lines += [f"{missed:,} labels of test documents do not occur in training; they count as missed.", ""]
@@ -73,4 +77,4 @@ def model_card(card: ModelCard) -> str:
         "Labels are suggestions of a statistical model: it knows the words and labels of its training documents and",
         "nothing else. Figures for every label and level stand in `metrics.json`.",
     ]
-    return "\n".join(line.rstrip() for line in lines).strip() + "\n"
+    return "\n".join(line.strip() for line in lines).strip() + "\n"

@@ -2,6 +2,8 @@
 
 import contextlib
 import logging
+import signal
+import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +16,7 @@ from lightning.pytorch import Trainer
 from lightning.pytorch.callbacks import Callback, EarlyStopping, ModelCheckpoint
 from lightning.pytorch.loggers import TensorBoardLogger
 
-from taxocaps.errors import CheckpointError
+from taxocaps.errors import CheckpointError, ConfigError
 from taxocaps.progress import Progress, silent
 from taxocaps.training.batches import EncodedDocuments, loader
 from taxocaps.training.callbacks import History, ShowProgress
@@ -94,7 +96,14 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
     return TrainingReport(len(rows), int(kept["epoch"]), kept["micro_f1"], tuple(rows))
 
 
+def _check_device(name: str) -> None:
+    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if not there.get(name, True):
+        raise ConfigError(f"training.device={name}, but this machine has none; use auto or cpu")
+
+
 def _trainer(config: TrainingConfig, folder: Path, callbacks: list[Callback]) -> Trainer:
+    _check_device(config.device)
     if config.patience is not None:
         callbacks = [
             *callbacks,
@@ -137,9 +146,12 @@ def _fit(
     if state is not None and _has_stopped_early(state) and trainer.world_size == 1:
         history.load_state_dict(state["callbacks"]["History"])
         return
+    on_interrupt = signal.getsignal(signal.SIGINT)
     try:
         trainer.fit(module, *loaders, ckpt_path=checkpoint if state is not None else None, weights_only=True)
-    except SystemExit as error:  # what Lightning makes of Ctrl-C
+    except SystemExit as error:  # what Lightning makes of Ctrl-C; it also turns a deaf ear to any further one
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, on_interrupt)
         raise KeyboardInterrupt from error
 
 

@@ -54,7 +54,7 @@ def evaluate_predictions(
 ) -> Evaluation:
     """Measure predictions, such as `taxocaps predict` writes them, against labelled documents.
 
-    Documents are matched by their ids, or one by one where none has an id.
+    Documents are matched by their ids, or their places where they have none; predictions without ids one by one.
 
     Args:
         predictions: JSONL with `id` and `labels`: names, or objects with `label` and `score`.
@@ -92,29 +92,27 @@ def _check_labelled(path: Path, documents: Documents) -> None:
 def _matched(path: Path, documents: Documents, truth: Path) -> list[Mapping[str, float]]:
     """The predicted labels of each document, in the order of the truth."""
     rows = [_row(path, number, line) for number, line in read_lines(path) if line.strip()]
-    if all(id is None for id in documents.ids):
-        if len(rows) != len(documents.ids):
-            raise CorpusError(
-                f"{path}: has {len(rows):,} predictions, and {truth} {len(documents.ids):,} documents without ids; "
-                "give the documents ids, or as many predictions"
-            )
+    wanted = [id or str(number) for number, id in enumerate(documents.ids, start=1)]  # as `predict` names them
+    if all(id is None for id, _ in rows) and len(rows) == len(wanted):
         return [labels for _, labels in rows]
     by_id = dict(rows)
     if len(by_id) != len(rows):
         raise CorpusError(f"{path}: an id stands there more than once; each document has one prediction")
-    missing = [id for id in documents.ids if id not in by_id]
+    missing = [id for id in wanted if id not in by_id]
     if missing:
         raise CorpusError(
             f"{path}: no prediction for document {missing[0]!r} of {truth}"
             f"{f' and {len(missing) - 1:,} others' if len(missing) > 1 else ''}; predict them, or leave them out"
         )
-    return [by_id[str(id)] for id in documents.ids]
+    return [by_id[id] for id in wanted]
 
 
 def _row(path: Path, number: int, line: str) -> tuple[str | None, Mapping[str, float]]:
     try:
         record: Any = json.loads(line)
         labels = record["labels"]
+        if not isinstance(labels, list):
+            raise TypeError("labels must be a list")
         scores = {
             (one if isinstance(one, str) else one["label"]): 1.0 if isinstance(one, str) else float(one.get("score", 1))
             for one in labels

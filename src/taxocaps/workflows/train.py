@@ -3,6 +3,7 @@
 import json
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -165,7 +166,7 @@ def _read(files: TrainFiles, config: RunConfig) -> _Run:
         taxonomy = start.model_.classes.taxonomy
     paths = {"train": files.train, "dev": files.dev, "test": files.test}
     documents: dict[str, Documents] = {}
-    unknown: dict[str, int] = {}
+    unknown: Counter[str] = Counter()
     for name, path in paths.items():
         if path is not None:
             # One file given for several parts is parted by its field `split`.
@@ -173,9 +174,9 @@ def _read(files: TrainFiles, config: RunConfig) -> _Run:
             corpus = replace(config.corpus, split=name) if is_shared else config.corpus
             documents[name] = read_labelled(path, corpus, taxonomy, config.labels.unknown)
             taxonomy = documents[name].taxonomy
-            unknown |= documents[name].unknown
-    if not any(documents["train"].labels):
-        raise CorpusError(f"{files.train}: no document carries a label (field '{config.corpus.labels_field}')")
+            unknown.update(documents[name].unknown)
+            if not any(documents[name].labels):
+                raise CorpusError(f"{path}: no document carries a label (field '{corpus.labels_field}')")
     content = [documents[name].fingerprint for name in documents]
     state = [as_mapping(config), taxonomy.fingerprint if taxonomy else None, content, str(files.start)]
     return _Run(config, documents, taxonomy, unknown, start, fingerprint(state))

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import IO, Literal, Self
 
 from taxocaps.errors import CheckpointError, FileError, TaxocapsError, WriteError
+from taxocaps.estimators.persistence import MODEL_FILES, is_model
 from taxocaps.files import atomic_text
 from taxocaps.workflows.work_folder import lock_folder
 
@@ -51,7 +52,11 @@ class TrainingFolder:
         self._check()
         self._hidden.mkdir(parents=True, exist_ok=True)
         self._lock = lock_folder(self._hidden / "lock", self._out)
-        self._check_run()
+        try:
+            self._check_run()
+        except BaseException as error:
+            self.__exit__(type(error), error, error.__traceback__)
+            raise
         shutil.rmtree(self.result, ignore_errors=True)
         self.result.mkdir()
         return self
@@ -77,9 +82,8 @@ class TrainingFolder:
         """
         (self._out / _MARK).unlink(missing_ok=True)
         new = {path.name for path in self.result.iterdir()}
-        for path in self._out.iterdir():
-            if path.name not in new and path.name != _HIDDEN:
-                path.unlink()
+        for name in MODEL_FILES - new:
+            (self._out / name).unlink(missing_ok=True)
         for name in sorted(new - {_MARK}):
             (self.result / name).replace(self._out / name)
         (self.result / _MARK).replace(self._out / _MARK)
@@ -98,15 +102,23 @@ class TrainingFolder:
         found = {path.name for path in out.iterdir()} if out.exists() else set()
         if not found:
             return
-        if _HIDDEN not in found and _MARK not in found:
+        if _HIDDEN not in found and not is_model(out):
             raise FileError(f"{out}: exists and is not a model; choose another --out")
-        if _MARK in found and self._existing == "refuse":
-            raise FileError(f"{out}: has a model already; choose another --out, or give --overwrite to replace it")
-        if _HIDDEN in found and self._has_checkpoint and self._existing == "refuse":
-            raise FileError(f"{out}: has an interrupted run; give --resume to go on, or --overwrite to begin anew")
-        strangers = sorted(path.name for path in out.iterdir() if path.is_dir() and path.name != _HIDDEN)
+        strangers = sorted(found - MODEL_FILES - {_HIDDEN})
         if strangers:
             raise FileError(f"{out}: holds other things than a model ({strangers[0]}); choose another --out")
+        if self._existing != "overwrite":
+            self._check_unfinished()
+
+    def _check_unfinished(self) -> None:
+        """Leave a finished model, and without `resume` also an interrupted run, as they are."""
+        may_resume = self._existing == "resume" and self._has_checkpoint
+        if is_model(self._out) and not may_resume:
+            raise FileError(
+                f"{self._out}: has a model already; choose another --out, or give --overwrite to replace it"
+            )
+        if self._has_checkpoint and not may_resume:
+            raise FileError(f"{self._out}: has an interrupted run; give --resume to go on, or --overwrite")
 
     def _check_run(self) -> None:
         """Begin anew, or make sure that the run to go on with was the same."""

@@ -1,0 +1,187 @@
+"""`taxocaps predict`: files, pipes and single texts."""
+
+import json
+import select
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from taxocaps.corpus.writers import write_documents
+
+TEXT = "The striker scored for his club."
+
+
+def rows(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def check_refused(ended, *parts):
+    code, out, err = ended
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    for part in parts:
+        assert part in err
+
+
+def test_texts(run, toy_model):
+    code, out, err = run("predict", toy_model, "--text", TEXT, "--text", "", "--top-k", "2", "--hierarchy", "as-is")
+    assert (code, err) == (0, "")
+    first, second = rows(out)
+    assert first["id"] == "1"
+    assert [list(one) for one in first["labels"]] == [["label", "score", "path"]] * 2
+    assert second == {"id": "2", "labels": [], "warning": "the text has no words that the model reads"}
+
+
+def test_texts_and_a_file_to_write(run, toy_model, tmp_path):
+    ended = run("predict", toy_model, "--text", TEXT, "--output", tmp_path / "labels.jsonl")
+    if ended[0]:
+        check_refused(ended, "--output")
+    else:
+        assert rows((tmp_path / "labels.jsonl").read_text())[0]["id"] == "1"
+
+
+def test_a_file_to_standard_output_or_to_a_file(run, toy_model, toy_files, tmp_path):
+    code, out, err = run("predict", toy_model, toy_files.documents)
+    assert (code, err) == (0, "")
+    assert [row["id"] for row in rows(out)] == [document.id for _, document in toy_files.data.documents()]
+    path = tmp_path / "labels.jsonl"
+    code, nothing, err = run("predict", toy_model, toy_files.documents, "--output", path)
+    assert (code, nothing) == (0, "")
+    assert path.read_text() == out
+    assert "12 documents labelled" in err
+    assert run("predict", toy_model, toy_files.documents, "-o", path, "--quiet") == (0, "", "")
+    code, out, err = run("predict", toy_model, toy_files.documents, "-o", path, "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["documents"] == 12
+
+
+def test_fields_of_other_names(run, toy_model, tmp_path):
+    (tmp_path / "a.csv").write_text(f'key;body\n7;"{TEXT}"\n'.replace(";", ","))
+    code, out, _ = run("predict", toy_model, tmp_path / "a.csv", "--text-field", "body", "--id-field", "key")
+    assert code == 0
+    assert rows(out)[0]["id"] == "7"
+    assert rows(out)[0]["labels"] == rows(run("predict", toy_model, "--text", TEXT)[1])[0]["labels"]
+
+
+def test_which_labels(run, toy_model):
+    def labels(*options):
+        code, out, _ = run("predict", toy_model, "--text", TEXT, *options)
+        assert code == 0
+        return [one["label"] for one in rows(out)[0]["labels"]]
+
+    assert len(labels("--threshold", "0")) == 10
+    assert labels("--threshold", "1") == []
+    best = labels("--top-k", "1", "--hierarchy", "as-is")
+    assert labels("--threshold", "1", "--at-least", "1", "--hierarchy", "as-is") == best
+    assert set(labels("--threshold", "1", "--at-least", "1", "--hierarchy", "add-ancestors")) >= set(best)
+
+
+def test_a_broken_record(run, toy_model, tmp_path):
+    path, output = tmp_path / "a.jsonl", tmp_path / "labels.jsonl"
+    path.write_text(json.dumps({"text": TEXT}) + "\nbroken\n")
+    output.write_text("old\n")
+    check_refused(run("predict", toy_model, path, "-o", output, "--quiet"), "a.jsonl, line 2", "on_error=skip")
+    assert output.read_text() == "old\n"
+    code, _, err = run("predict", toy_model, path, "-o", output, "--on-error", "skip")
+    assert code == 0
+    assert "skipped: " in err
+    assert "line 2" in err
+    assert len(rows(output.read_text())) == 1
+
+
+BAD = {
+    "neither": ([], "give either a file of documents or --text"),
+    "both": (["FILE", "--text", "x"], "give either a file of documents or --text"),
+    "missing file": (["none.jsonl"], "none.jsonl: no such file"),
+    "number and threshold": (["--text", "x", "--top-k", "2", "--threshold", "0.5"], "leave out --threshold"),
+    "no labels": (["--text", "x", "--top-k", "0"], "--top-k"),
+    "threshold": (["--text", "x", "--threshold", "1.5"], "--threshold"),
+    "hierarchy": (["--text", "x", "--hierarchy", "some"], "--hierarchy"),
+    "the input itself": (["FILE", "-o", "FILE"], "is the input itself"),
+    "a folder to write": (["FILE", "-o", "FOLDER"], "cannot be written"),
+}
+
+
+@pytest.mark.parametrize(("options", "message"), BAD.values(), ids=BAD)
+def test_bad_options(run, toy_model, toy_files, tmp_path, options, message):
+    places = {"FILE": toy_files.documents, "FOLDER": tmp_path}
+    before = toy_files.documents.read_bytes()
+    check_refused(run("predict", toy_model, *(places.get(option, option) for option in options), "--quiet"), message)
+    assert toy_files.documents.read_bytes() == before
+
+
+def test_what_is_no_model(run, toy_files, tmp_path):
+    check_refused(run("predict", tmp_path / "none", "--text", "x"), "no model there")
+    check_refused(run("predict", tmp_path, toy_files.documents), "not a model")
+
+
+@pytest.fixture
+def start(toy_model):
+    """Start the command as a process that reads a pipe."""
+    begun = []
+
+    def call(*options, **streams):
+        command = [sys.executable, "-m", "taxocaps", "predict", toy_model, "-", *options]
+        begun.append(subprocess.Popen(command, stdin=subprocess.PIPE, text=True, **streams))
+        return begun[-1]
+
+    yield call
+    for process in begun:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [("--top-k", "3"), ("--threshold", "1")], ids=["long lines", "short lines"])
+def test_labels_appear_while_documents_come(start, options):
+    process = start(*options, stdout=subprocess.PIPE)
+    process.stdin.write((json.dumps({"text": TEXT}) + "\n") * 300)
+    process.stdin.flush()
+    ready, _, _ = select.select([process.stdout], [], [], 120)
+    assert ready, "nothing was printed, though more documents came than are read ahead"
+    assert json.loads(process.stdout.readline())["id"] == "1"
+    rest, _ = process.communicate(json.dumps({"text": TEXT, "id": "last"}) + "\n", timeout=60)
+    assert process.returncode == 0
+    assert len(rows(rest)) == 300
+    assert rows(rest)[-1]["id"] == "last"
+
+
+@pytest.mark.slow
+def test_killed_in_the_middle_the_old_file_stays(start, tmp_path):
+    output = tmp_path / "labels.jsonl"
+    output.write_text("old\n")
+    process = start("--output", output, stderr=subprocess.PIPE)
+    process.stdin.write((json.dumps({"text": TEXT}) + "\n") * 600)
+    process.stdin.flush()
+    assert "labelling documents" in process.stderr.readline()
+    process.send_signal(signal.SIGKILL)
+    process.wait(timeout=60)
+    assert output.read_text() == "old\n"
+
+
+@pytest.mark.slow
+def test_a_reader_that_has_enough(start):
+    """As in `taxocaps predict ... | head -1`."""
+    process = start("--top-k", "1", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdin.write((json.dumps({"text": TEXT}) + "\n") * 300)
+    process.stdin.flush()
+    process.stdout.readline()
+    process.stdout.close()
+    time.sleep(0.1)
+    try:
+        process.stdin.write((json.dumps({"text": TEXT}) + "\n") * 2_000)
+        process.stdin.close()
+    except BrokenPipeError:
+        pass
+    process.wait(timeout=60)
+    assert "Traceback" not in process.stderr.read()
+    process.stdin = process.stdout = None
+
+
+def test_packed_input(run, toy_model, toy_files, tmp_path):
+    write_documents([document for _, document in toy_files.data.documents()], tmp_path / "a.tsv.gz")
+    assert run("predict", toy_model, tmp_path / "a.tsv.gz")[1] == run("predict", toy_model, toy_files.documents)[1]

@@ -1,0 +1,304 @@
+"""`taxocaps train`: what it prints, what it refuses in one line, and that Ctrl-C and worse cost nothing."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+GOOD = '{"id": "1", "text": "Cats chase mice in the old house.", "labels": ["Sport"]}\n'
+
+
+@pytest.fixture(scope="session")
+def small(tiny):
+    return [word for setting in tiny for word in ("--set", setting)]
+
+
+@pytest.fixture
+def train(run, toy_files, tmp_path, small):
+    """Train a tiny model into `tmp_path / "model"`; options that are given twice are those that count."""
+
+    def call(*options, documents=toy_files.documents, out=tmp_path / "model"):
+        files = ("--train", documents, "--taxonomy", toy_files.taxonomy, "--out", out)
+        return run("train", *files, *small, *options)
+
+    return call
+
+
+def weights(folder):
+    return (folder / "weights.safetensors").read_bytes()
+
+
+def check_refused(ended, *parts):
+    """One line on standard error, and code 2."""
+    code, out, err = ended
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    for part in parts:
+        assert part in err
+
+
+def test_what_is_printed(train, toy_files, tmp_path):
+    code, out, err = train("--dev", toy_files.documents, "--test", toy_files.documents)
+    assert code == 0
+    for text in ("HE-AGCRCNN, preset default, seed 0", "8 train, 2 dev, 2 test", "On the test documents (2):", "micro"):
+        assert text in out
+    assert str(tmp_path / "model") in out.replace("\n", "")
+    assert "training: 2 of 2 (epoch 1 of 1, loss" in err
+    assert "weights; training takes about" in err
+
+
+def test_without_test_documents_the_validation_figures_are_shown(train):
+    assert "On the validation documents (1):" in train()[1]
+
+
+def test_json(train, toy_files, tmp_path):
+    code, out, err = train("--test", toy_files.documents, "--json")
+    assert (code, err) == (0, "")
+    report = json.loads(out)
+    assert report["out"] == str(tmp_path / "model")
+    assert report["documents"] == {"train": 8, "test": 2}
+    assert report["test"] == json.loads((tmp_path / "model" / "metrics.json").read_text())["test"]
+
+
+def test_quiet(train):
+    assert train("--quiet") == (0, "", "")
+
+
+def test_options_reach_the_model(train, tmp_path):
+    options = ("--model", "tgcnn", "--seed", "3", "--epochs", "2", "--ancestors", "add", "--unknown-labels", "drop")
+    code, out, _ = train(*options, "--quiet")
+    assert code == 0
+    config = (tmp_path / "model" / "config.yaml").read_text()
+    for line in ("model: TGCNN\n", "seed: 3\n", "epochs: 2\n", "ancestors: add\n", "unknown: drop\n", "head: dense\n"):
+        assert line in config
+
+
+def test_the_same_options_from_a_file(train, run, tmp_path, small, toy_files):
+    train("--quiet")
+    code, text, _ = run("config", *small)
+    assert code == 0
+    (tmp_path / "run.yaml").write_text(text)
+    files = ("--train", toy_files.documents, "--taxonomy", toy_files.taxonomy, "--out", tmp_path / "other")
+    assert run("train", *files, "--config", tmp_path / "run.yaml", "--quiet")[0] == 0
+    assert weights(tmp_path / "other") == weights(tmp_path / "model")
+
+
+def test_labels_outside_the_taxonomy_are_told(train, tmp_path):
+    (tmp_path / "strange.jsonl").write_text(GOOD + GOOD.replace("Sport", "Sprot"))
+    check_refused(
+        train(documents=tmp_path / "strange.jsonl"), "strange.jsonl", "document '1'", "'Sprot'", "nearest: 'Sport'"
+    )
+    assert "labels outside the taxonomy  1, such as Sprot" in train(
+        "--unknown-labels", "add", documents=tmp_path / "strange.jsonl"
+    )[1]
+
+
+BAD_OPTIONS = {
+    "unknown key": (["--set", "network.unit=3"], "unknown configuration key network.unit; did you mean network.units?"),
+    "not a number": (["--set", "network.units=many"], "network.units must be"),
+    "no value": (["--set", "network.units"], "network.units"),
+    "contradiction to the model": (["--set", "network.head=dense"], "contradicts the model HE-AGCRCNN"),
+    "unknown model": (["--model", "agcrn"], "did you mean AGCRCNN?"),
+    "unknown preset": (["--preset", "quick"], "there are default, fast"),
+    "negative seed": (["--seed", "-1"], "seed must be from 0"),
+    "no epochs": (["--epochs", "0"], "training.epochs must be from 1"),
+    "unknown option": (["--epoch", "1"], "--epoch"),
+    "unknown choice": (["--ancestors", "all"], "--ancestors"),
+    "missing vectors": (["--vectors", "none.txt"], "none.txt: no such file"),
+    "unknown language": (["--language", "xx"], "no lemmas for language 'xx'"),
+    "missing stop words": (["--set", "text.stop_words=none.txt"], "text.stop_words"),
+    "rows too short": (["--set", "graph.T=4"], "rows of graph.T=4 words are too short"),
+    "no graphics processor": (["--set", "training.device=cuda"], "training.device"),
+    "both at once": (["--resume", "--overwrite"], "give one of them"),
+    "missing model": (["--from", "none"], "none: no model there"),
+    "missing taxonomy": (["--taxonomy", "none.tsv"], "none.tsv: no such file"),
+    "missing test file": (["--test", "none.jsonl"], "none.jsonl: no such file"),
+    "missing configuration": (["--config", "none.yaml"], "none.yaml"),
+}
+
+
+@pytest.mark.parametrize(("options", "message"), BAD_OPTIONS.values(), ids=BAD_OPTIONS)
+def test_bad_options(train, tmp_path, options, message):
+    if options[-1].endswith("=cuda"):
+        torch = pytest.importorskip("torch")
+        if torch.cuda.is_available():
+            pytest.skip("this machine has a graphics processor")
+    check_refused(train(*options, "--quiet"), message)
+    assert list(tmp_path.iterdir()) == []
+
+
+BAD_INPUT = {
+    "missing file": (None, "no such file"),
+    "empty file": ("", "no documents"),
+    "invalid JSON": (GOOD + "{\n", "line 2"),
+    "no labels": ('{"text": "x"}\n', "no document carries a label"),
+    "labels in one string": ('{"text": "x", "labels": "a b"}\n', "label_separator"),
+    "no text": ('{"body": "x", "labels": ["Sport"]}\n', "no field 'text'"),
+}
+
+
+@pytest.mark.parametrize(("content", "message"), BAD_INPUT.values(), ids=BAD_INPUT)
+def test_bad_input(train, tmp_path, content, message):
+    if content is not None:
+        (tmp_path / "bad.jsonl").write_text(content)
+    check_refused(train("--quiet", documents=tmp_path / "bad.jsonl"), "bad.jsonl", message)
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_broken_record_can_be_skipped(train, tmp_path):
+    (tmp_path / "bad.jsonl").write_text(GOOD + "{\n" + GOOD)
+    code, out, _ = train("--on-error", "skip", "--json", documents=tmp_path / "bad.jsonl")
+    assert code == 0
+    assert json.loads(out)["documents"] == {"train": 2}
+
+
+def test_the_folder_must_be_named(run, toy_files):
+    check_refused(run("train", "--train", toy_files.documents), "--out")
+    check_refused(run("train", "--out", "model"), "--train")
+
+
+def test_existing_places(train, toy_model, toy_files, tmp_path):
+    shutil.copytree(toy_model, tmp_path / "model")
+    check_refused(train("--seed", "1", "--quiet"), "has a model already", "--overwrite")
+    check_refused(train("--seed", "1", "--quiet", "--resume"), "has a model already", "--overwrite")
+    assert weights(tmp_path / "model") == weights(toy_model)
+    assert train("--seed", "1", "--quiet", "--overwrite") == (0, "", "")
+    assert weights(tmp_path / "model") != weights(toy_model)
+    for place in (toy_files.documents, toy_files.documents.parent, toy_files.documents / "below"):
+        before = sorted(toy_files.documents.parent.iterdir())
+        check_refused(train("--quiet", "--overwrite", out=place), str(place))
+        assert sorted(toy_files.documents.parent.iterdir()) == before
+
+
+def test_an_interrupted_run(train, tmp_path, monkeypatch):
+    """Ctrl-C within this process; below there are real ones."""
+    steps = []
+
+    def interrupt(self, trainer, *arguments):
+        steps.append(trainer.global_step)
+        if len(steps) == 5:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("taxocaps.training.callbacks.ShowProgress.on_train_batch_end", interrupt)
+        code, out, err = train("--epochs", "3", "--quiet")
+    assert (code, out) == (130, "")
+    assert err.count("\n") == 1
+    assert "--resume goes on from the last epoch" in err
+    check_refused(train("--epochs", "3", "--quiet"), "has an interrupted run; give --resume")
+    check_refused(train("--epochs", "4", "--quiet", "--resume"), "had other documents or options")
+    assert train("--epochs", "3", "--quiet", "--resume") == (0, "", "")
+    assert train("--epochs", "3", "--quiet", out=tmp_path / "whole") == (0, "", "")
+    assert weights(tmp_path / "model") == weights(tmp_path / "whole")
+
+
+def test_going_on_from_a_model(train, toy_model, tmp_path):
+    (tmp_path / "new.jsonl").write_text(GOOD.replace("Sport", "Geology") * 3)
+    check_refused(train("--from", toy_model, "--quiet", documents=tmp_path / "new.jsonl"), "'Geology'")
+    options = ("--from", toy_model, "--unknown-labels", "add", "--quiet", "--set", "network.units=99", "--model", "tgcnn")
+    assert train(*options, documents=tmp_path / "new.jsonl") == (0, "", "")
+    before, after = (json.loads((folder / "labels.json").read_text()) for folder in (toy_model, tmp_path / "model"))
+    assert after == [*before, "Geology"]
+    config = (tmp_path / "model" / "config.yaml").read_text()
+    assert "model: HE-AGCRCNN\n" in config
+    assert "units: 8\n" in config
+
+
+@pytest.fixture(scope="module")
+def command(toy_files, small):
+    """A run of forty epochs, as a process of its own."""
+    documents = str(toy_files.documents)
+    files = ["--train", documents, "--dev", documents, "--taxonomy", str(toy_files.taxonomy)]
+    longer = ["--set", "training.epochs=40", "--set", "training.patience=null", "--set", "training.batch_size=2"]
+    return [sys.executable, "-m", "taxocaps", "train", *files, *small, *longer, "--out"]
+
+
+ALONE = {**os.environ, "OMP_NUM_THREADS": "1"}
+
+
+def finish(command, out, *options):
+    ended = subprocess.run([*command, out, *options, "--quiet"], env=ALONE, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
+
+
+@pytest.fixture(scope="module")
+def whole(command, tmp_path_factory):
+    out = tmp_path_factory.mktemp("whole") / "model"
+    finish(command, out)
+    return weights(out)
+
+
+def send(kind, command, out, is_time):
+    """Start the command, wait for the moment and send a signal; returns how it ended and its messages."""
+    process = subprocess.Popen([*command, out], env=ALONE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 120
+    while not is_time(out / ".training") and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.002)
+    process.send_signal(kind)
+    _, messages = process.communicate(timeout=60)
+    return process.returncode, messages
+
+
+def epochs(count):
+    """Whether so many epochs are done."""
+
+    def is_time(folder):
+        history = folder / "checkpoints" / "history.csv"
+        try:
+            return history.read_text().count("\n") > count
+        except OSError:
+            return False
+
+    return is_time
+
+
+def exists(name):
+    return lambda folder: (folder / name).exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_time", [exists("run.json"), exists("taxonomy.tsv"), epochs(2)], ids=["start", "words", "epoch"])
+def test_ctrl_c(command, whole, tmp_path, is_time):
+    out = tmp_path / "model"
+    code, messages = send(signal.SIGINT, command, out, is_time)
+    assert code == 130, messages
+    assert "interrupted; the same command with --resume goes on" in messages
+    assert "Traceback" not in messages
+    assert not (out / "versions.json").exists()
+    finish(command, out, "--resume")
+    assert weights(out) == whole
+
+
+@pytest.mark.slow
+def test_killed_again_and_again(command, whole, tmp_path):
+    """However often and wherever a run is killed, in the end the weights are the same."""
+    out = tmp_path / "model"
+    moments = [
+        exists("run.json"),
+        exists("taxonomy.tsv"),
+        exists("training"),
+        exists("validation/manifest.json"),
+        exists("checkpoints/history.csv"),
+        exists("checkpoints/last.ckpt"),
+        epochs(5),
+        epochs(12),
+        epochs(30),
+        exists("model/vocabulary.tsv"),
+    ]
+    for is_time in moments:
+        code, messages = send(signal.SIGKILL, [*command[:-1], "--resume", command[-1]], out, is_time)
+        assert code in (-signal.SIGKILL, 0), messages
+        assert "Traceback" not in messages
+        if code == 0:  # the last moment is very short
+            break
+    else:
+        assert not (out / "versions.json").exists()
+        finish(command, out, "--resume")
+    assert weights(out) == whole
+    assert not (out / ".training").exists()

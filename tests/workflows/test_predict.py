@@ -1,0 +1,223 @@
+"""Labels for documents: which, in what order, as a stream, and a file that is whole or not there."""
+
+import gzip
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from taxocaps.corpus.document import Document
+from taxocaps.corpus.fields import CorpusConfig
+from taxocaps.corpus.writers import write_documents
+from taxocaps.errors import ConfigError, CorpusError, FileError, ModelError
+from taxocaps.estimators.persistence import load_model
+from taxocaps.workflows.predict import Choice, predict_documents, predict_file, predict_texts
+
+TEXTS = ["The striker scored for his club.", "", "Astronomers saw a comet and a planet.", "the of and"]
+WORDLESS = (1, 3)
+
+
+@pytest.fixture(scope="module")
+def model(toy_model):
+    return load_model(toy_model)
+
+
+def read(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def names(prediction):
+    return [one.label for one in prediction.labels]
+
+
+def predict(model, choice=None, texts=TEXTS):
+    return list(predict_documents(model, map(Document, texts), choice))
+
+
+def test_labels_are_those_of_the_model_the_surest_first(model):
+    scores = model.scores(TEXTS)
+    wanted = [set(labels) for labels in model.classes.lists(model.choose(scores))]
+    found = predict(model)
+    assert [set(names(prediction)) for prediction in found] == wanted
+    for row, prediction in zip(scores, found, strict=True):
+        given = [one.score for one in prediction.labels]
+        assert given == sorted(given, reverse=True)
+        assert given == [row[model.classes.names.index(name)] for name in names(prediction)]
+        for one in prediction.labels:
+            assert one.path == model.classes.taxonomy.path(one.label)
+
+
+def test_a_text_without_words_gets_a_warning_and_never_a_label(model):
+    for choice in (None, Choice(top_k=3), Choice(threshold=0.0), Choice(at_least=2)):
+        found = predict(model, choice)
+        assert [prediction.warning is not None for prediction in found] == [n in WORDLESS for n in range(4)]
+        assert all(not found[number].labels for number in WORDLESS)
+    assert "warning" in found[1].as_dict()
+    assert "warning" not in found[0].as_dict()
+
+
+def test_so_many_labels(model):
+    for k in (1, 2, 10, 99):
+        found = predict(model, Choice(top_k=k, hierarchy="as-is"))
+        assert [len(prediction.labels) for prediction in found] == [min(k, 10), 0, min(k, 10), 0]
+    order = sorted(model.classes.names, key=lambda name: -model.scores(TEXTS)[0][model.classes.names.index(name)])
+    assert names(found[0]) == order
+
+
+def test_one_threshold_for_all(model):
+    scores = model.scores(TEXTS)
+    for threshold in (0.0, 0.5, 0.9):
+        found = predict(model, Choice(threshold=threshold, hierarchy="as-is"))
+        assert [len(prediction.labels) for prediction in found] == [
+            0 if number in WORDLESS else int((row >= threshold).sum()) for number, row in enumerate(scores)
+        ]
+
+
+def test_at_least_so_many(model):
+    nothing = predict(model, Choice(threshold=1.0))
+    assert not any(prediction.labels for prediction in nothing)
+    found = predict(model, Choice(threshold=1.0, at_least=1, hierarchy="as-is"))
+    best = predict(model, Choice(top_k=1, hierarchy="as-is"))
+    assert [names(prediction) for prediction in found] == [names(prediction) for prediction in best]
+
+
+def test_the_rule_about_ancestors(model):
+    taxonomy = model.classes.taxonomy
+    plain = [set(names(p)) for p in predict(model, Choice(top_k=2, hierarchy="as-is"))]
+    closed = [set(names(p)) for p in predict(model, Choice(top_k=2, hierarchy="add-ancestors"))]
+    assert closed == [set(taxonomy.close(labels)) for labels in plain]
+    dropped = [set(names(p)) for p in predict(model, Choice(top_k=2, hierarchy="drop-orphans"))]
+    for labels, kept in zip(plain, dropped, strict=True):
+        assert kept == {name for name in labels if set(taxonomy.close([name])) <= labels}
+
+
+def test_what_excludes_itself():
+    with pytest.raises(ConfigError, match="--top-k takes labels whatever their scores; leave out --threshold"):
+        Choice(top_k=2, threshold=0.5)
+
+
+def test_documents_without_an_id_are_counted(model):
+    documents = [Document("a text"), Document("a text", id="named"), Document("a text")]
+    assert [prediction.id for prediction in predict_documents(model, documents)] == ["1", "named", "3"]
+
+
+def test_documents_are_taken_as_they_come(model):
+    taken = []
+
+    def endless():
+        while True:
+            taken.append(1)
+            yield Document("The striker scored.")
+
+    stream = predict_documents(model, endless(), Choice(top_k=1))
+    assert next(stream).labels
+    assert len(taken) <= 256
+    for _ in range(600):
+        prediction = next(stream)
+    assert prediction.id == "601"
+
+
+def test_alone_or_among_others_a_document_gets_the_same(model):
+    many = [TEXTS[number % 4] for number in range(300)]
+    found = predict(model, texts=many)
+    for number in (0, 2, 255, 256, 298):
+        (alone,) = predict(model, texts=[many[number]])
+        assert names(found[number]) == names(alone)
+        assert [one.score for one in found[number].labels] == pytest.approx(
+            [one.score for one in alone.labels], abs=1e-5
+        )
+
+
+def test_texts(toy_model, model):
+    found = list(predict_texts(toy_model, TEXTS))
+    assert found == predict(model)
+
+
+@pytest.fixture
+def predicted(toy_model, toy_files, tmp_path):
+    predict_file(toy_model, toy_files.documents, tmp_path / "labels.jsonl")
+    return read(tmp_path / "labels.jsonl")
+
+
+def test_a_file(toy_files, predicted, model):
+    documents = [document for _, document in toy_files.data.documents()]
+    assert predicted == [prediction.as_dict() for prediction in predict_documents(model, documents)]
+    assert [row["id"] for row in predicted] == [document.id for document in documents]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "jsonl.gz", "jsonl.xz", "jsonl.zst"])
+def test_all_formats(toy_model, toy_files, tmp_path, predicted, suffix):
+    path = tmp_path / f"documents.{suffix}"
+    write_documents([document for _, document in toy_files.data.documents()], path)
+    report = predict_file(toy_model, path, tmp_path / "found.jsonl")
+    assert read(tmp_path / "found.jsonl") == predicted
+    assert (report.documents, report.without_words, report.skipped) == (12, 0, 0)
+
+
+def test_a_folder_of_texts(toy_model, toy_files, tmp_path, predicted):
+    documents = [replace(document, split=None) for _, document in toy_files.data.documents()]
+    write_documents(documents, tmp_path / "texts", format="text")
+    predict_file(toy_model, tmp_path / "texts", tmp_path / "found.jsonl")
+    assert sorted(json.dumps(row["labels"]) for row in read(tmp_path / "found.jsonl")) == sorted(
+        json.dumps(row["labels"]) for row in predicted
+    )
+
+
+def test_packed_output(toy_model, toy_files, tmp_path, predicted):
+    predict_file(toy_model, toy_files.documents, tmp_path / "labels.jsonl.gz")
+    assert [json.loads(line) for line in gzip.open(tmp_path / "labels.jsonl.gz", "rt")] == predicted
+
+
+def test_standard_input_and_output(toy_model, toy_files, predicted, monkeypatch, capsys):
+    content = io.TextIOWrapper(io.BytesIO(toy_files.documents.read_bytes()))
+    monkeypatch.setattr("sys.stdin", content)
+    report = predict_file(toy_model, Path("-"), Path("-"))
+    assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == predicted
+    assert (report.output, report.documents) == ("-", 12)
+
+
+def test_the_report_counts(toy_model, tmp_path):
+    (tmp_path / "documents.jsonl").write_text('{"text": "striker"}\nbroken\n{"text": ""}\n{"body": "x"}\n')
+    with pytest.raises(CorpusError, match=r"documents\.jsonl, line 2"):
+        predict_file(toy_model, tmp_path / "documents.jsonl", tmp_path / "labels.jsonl")
+    assert not (tmp_path / "labels.jsonl").exists()
+    report = predict_file(
+        toy_model,
+        tmp_path / "documents.jsonl",
+        tmp_path / "labels.jsonl",
+        Choice(threshold=1.0),
+        corpus=CorpusConfig(on_error="skip"),
+    )
+    assert (report.documents, report.without_words, report.without_labels, report.skipped) == (2, 1, 2, 2)
+    assert len(report.problems) == 2
+    assert [row["id"] for row in read(tmp_path / "labels.jsonl")] == ["1", "2"]
+
+
+def test_an_error_in_the_middle_leaves_the_old_file(toy_model, tmp_path):
+    lines = ['{"text": "The striker scored."}'] * 600
+    (tmp_path / "documents.jsonl").write_text("\n".join([*lines, "broken"]))
+    (tmp_path / "labels.jsonl").write_text("old\n")
+    told = []
+    with pytest.raises(CorpusError, match="line 601"):
+        predict_file(
+            toy_model,
+            tmp_path / "documents.jsonl",
+            tmp_path / "labels.jsonl",
+            progress=lambda stage, done, total=None, note="": told.append(done),
+        )
+    assert told == [256, 512]
+    assert (tmp_path / "labels.jsonl").read_text() == "old\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["documents.jsonl", "labels.jsonl"]
+
+
+def test_the_input_is_not_written_over(toy_model, toy_files):
+    with pytest.raises(FileError, match="is the input itself"):
+        predict_file(toy_model, toy_files.documents, toy_files.documents)
+
+
+def test_a_missing_model(toy_files, tmp_path):
+    with pytest.raises(ModelError, match="no model there"):
+        predict_file(tmp_path / "none", toy_files.documents, tmp_path / "labels.jsonl")
+    assert list(tmp_path.iterdir()) == []

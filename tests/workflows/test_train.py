@@ -1,0 +1,462 @@
+"""From files to a model folder: what is read, what is written, and that interruptions cost nothing."""
+
+import csv
+import json
+import shutil
+from dataclasses import asdict, replace
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from taxocaps.corpus.document import Document
+from taxocaps.corpus.writers import write_documents
+from taxocaps.errors import CheckpointError, ConfigError, CorpusError, FileError, TaxocapsError
+from taxocaps.estimators.persistence import load_model
+from taxocaps.workflows.config import resolve_run_config
+from taxocaps.workflows.train import TrainFiles, train
+
+MODEL_FILES = [
+    "README.md",
+    "config.yaml",
+    "history.csv",
+    "labels.json",
+    "metrics.json",
+    "taxonomy.tsv",
+    "thresholds.json",
+    "versions.json",
+    "vocabulary.tsv",
+    "weights.safetensors",
+]
+
+
+class StopError(Exception):
+    pass
+
+
+@pytest.fixture
+def files(toy_files):
+    """The toy documents, one file for all three parts."""
+    documents = toy_files.documents
+    return TrainFiles(documents, toy_files.taxonomy, documents, documents)
+
+
+@pytest.fixture
+def train_it(tmp_path, files, tiny):
+    """Train a tiny model into a folder of `tmp_path`; what is not given is as for `toy_model`."""
+
+    def call(*overrides, out="model", files=files, **options):
+        return train(files, tmp_path / out, resolve_run_config(overrides=[*tiny, *overrides]), **options)
+
+    return call
+
+
+@pytest.fixture
+def write(tmp_path):
+    def call(*documents, name="documents.jsonl"):
+        write_documents(documents, tmp_path / name)
+        return tmp_path / name
+
+    return call
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def weights(folder):
+    return (folder / "weights.safetensors").read_bytes()
+
+
+def labels(folder):
+    return json.loads((folder / "labels.json").read_text())
+
+
+def test_the_folder_of_a_model(toy_model):
+    assert names(toy_model) == MODEL_FILES
+    versions = json.loads((toy_model / "versions.json").read_text())
+    assert versions["format"] == "taxocaps-model/1"
+    assert set(versions["files"]) < set(MODEL_FILES)
+
+
+def test_nothing_in_a_model_is_a_pickle(toy_model):
+    for path in toy_model.iterdir():
+        if path.suffix == ".safetensors":
+            assert load_file(path)
+        else:  # text, all of it
+            assert path.read_text(encoding="utf-8").isprintable() or "\n" in path.read_text(encoding="utf-8")
+        assert path.read_bytes()[:2] not in (b"PK", b"\x80\x02", b"\x80\x04", b"\x80\x05")
+
+
+def test_a_model_works_wherever_it_is_moved(toy_model, tmp_path):
+    texts = ["The striker scored for his club.", "Genes of wheat and mice."]
+    before = load_model(toy_model).scores(texts)
+    shutil.copytree(toy_model, tmp_path / "elsewhere")
+    assert (load_model(tmp_path / "elsewhere").scores(texts) == before).all()
+
+
+def test_report_figures_and_card_say_the_same(train_it, tmp_path, toy_model):
+    report = train_it()
+    assert (report.model, report.preset, report.seed) == ("HE-AGCRCNN", "default", 0)
+    assert report.documents == {"train": 8, "dev": 2, "test": 2}
+    assert (report.labels, report.epochs, report.best_epoch, report.unknown) == (10, 1, 1, {})
+    assert report.parameters == sum(
+        tensor.size for tensor in load_file(tmp_path / "model" / "weights.safetensors").values()
+    )
+    figures = json.loads((tmp_path / "model" / "metrics.json").read_text())
+    assert figures["documents"] == report.documents
+    assert figures["validation"] == report.validation.as_dict()
+    assert figures["test"] == report.test.as_dict()
+    card = (tmp_path / "model" / "README.md").read_text()
+    assert f"{report.parameters:,} weights" in card
+    assert f"{report.test.flat.micro.f1:.4f}" in card
+    assert "8 train, 2 dev, 2 test" in card
+    with (tmp_path / "model" / "history.csv").open() as file:
+        assert [row["epoch"] for row in csv.DictReader(file)] == ["1"]
+
+
+def test_the_same_run_gives_the_same_weights_and_another_seed_others(train_it, tmp_path, toy_model):
+    train_it()
+    assert weights(tmp_path / "model") == weights(toy_model)
+    train_it("seed=1", out="other")
+    assert weights(tmp_path / "other") != weights(toy_model)
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "csv", "tsv", "jsonl.gz", "parquet"])
+def test_formats_and_splits_do_not_matter(train_it, tmp_path, toy_files, toy_model, suffix):
+    """Three files of one format give the same model as one file that a field parts."""
+    paths = {}
+    for split, documents in toy_files.data.splits.items():
+        paths[split] = tmp_path / f"{split}.{suffix}"
+        write_documents([replace(document, split=None) for document in documents], paths[split])
+    train_it(files=TrainFiles(paths["train"], toy_files.taxonomy, paths["dev"], paths["test"]))
+    assert weights(tmp_path / "model") == weights(toy_model)
+
+
+def test_without_parts_some_training_documents_are_held_out(train_it, toy_files):
+    report = train_it(files=TrainFiles(toy_files.documents, toy_files.taxonomy))
+    assert report.documents == {"train": 12}
+    assert report.validation.documents == 1
+    assert report.test is None
+
+
+def test_one_file_for_two_parts_leaves_the_third_out(train_it, toy_files):
+    report = train_it(files=TrainFiles(toy_files.documents, toy_files.taxonomy, test=toy_files.documents))
+    assert report.documents == {"train": 8, "test": 2}
+
+
+def test_a_split_by_name_wins_over_the_parts(train_it, toy_files):
+    files = TrainFiles(toy_files.documents, toy_files.taxonomy, test=toy_files.documents)
+    assert train_it("corpus.split=dev", files=files).documents == {"train": 2, "test": 2}
+
+
+def test_one_file_for_several_parts_needs_the_field(train_it, write):
+    path = write(Document("cats chase mice", labels=("a",)))
+    with pytest.raises(CorpusError, match=r"documents\.jsonl: no document of the split 'train'"):
+        train_it(files=TrainFiles(path, test=path))
+
+
+def test_without_a_taxonomy_labels_stand_side_by_side(train_it, tmp_path, toy_files):
+    train_it(files=TrainFiles(toy_files.documents))
+    assert labels(tmp_path / "model") == sorted(set(toy_files.data.taxonomy.names) - {"Topics"})
+    assert all(not parents for parents in load_model(tmp_path / "model").classes.parents)
+
+
+@pytest.fixture
+def strange(write):
+    """Documents with a misspelt label and one that is nowhere."""
+    return write(
+        Document("cats chase mice", id="good", labels=("Tennis",)),
+        Document("dogs chase cats", id="bad", labels=("Footbal", "Sport")),
+        Document("mice chase nobody", id="worse", labels=("Cooking", "Footbal")),
+        name="strange.jsonl",
+    )
+
+
+def test_an_unknown_label_is_told_with_its_place_and_the_nearest(train_it, tmp_path, toy_files, strange):
+    with pytest.raises(
+        CorpusError, match=r"strange\.jsonl: document 'bad': the label 'Footbal' .*nearest: 'Football'.*labels\.unknown"
+    ):
+        train_it(files=TrainFiles(strange, toy_files.taxonomy))
+    with pytest.raises(CorpusError, match=r"strange\.jsonl: document 'bad'"):
+        train_it(files=TrainFiles(toy_files.documents, toy_files.taxonomy, test=strange))
+    assert not (tmp_path / "model").exists()
+
+
+def test_unknown_labels_are_added(train_it, tmp_path, toy_files, strange):
+    report = train_it("labels.unknown=add", files=TrainFiles(strange, toy_files.taxonomy))
+    assert report.unknown == {"Cooking": 1, "Footbal": 2}
+    assert labels(tmp_path / "model") == ["Sport", "Tennis", "Cooking", "Footbal"]
+    assert load_model(tmp_path / "model").classes.taxonomy.parents("Footbal") == ("Topics",)
+
+
+def test_unknown_labels_are_dropped(train_it, tmp_path, toy_files, strange):
+    report = train_it("labels.unknown=drop", files=TrainFiles(strange, toy_files.taxonomy))
+    assert report.unknown == {"Cooking": 1, "Footbal": 2}
+    assert labels(tmp_path / "model") == ["Sport", "Tennis"]
+
+
+def test_unknown_labels_are_counted_over_all_parts(train_it, toy_files, strange, write):
+    test = write(Document("mice", labels=("Footbal", "Sport")), name="test.jsonl")
+    report = train_it("labels.unknown=drop", files=TrainFiles(strange, toy_files.taxonomy, test=test))
+    assert report.unknown == {"Cooking": 1, "Footbal": 3}
+
+
+def test_ancestors_are_added(train_it, tmp_path, toy_files, write):
+    path = write(Document("cats chase mice", labels=("Football",)), Document("comets", labels=("Physics",)))
+    train_it("labels.ancestors=add", files=TrainFiles(path, toy_files.taxonomy))
+    assert labels(tmp_path / "model") == ["Sport", "Ball games", "Football", "Science", "Physics"]
+    train_it(files=TrainFiles(path, toy_files.taxonomy), out="as-given")
+    assert labels(tmp_path / "as-given") == ["Football", "Physics"]
+
+
+def test_some_documents_without_labels_are_learned_from(train_it, write):
+    path = write(Document("cats chase mice", labels=("a",)), Document("dogs bark"), Document("mice", labels=()))
+    assert train_it(files=TrainFiles(path)).documents == {"train": 3}
+
+
+@pytest.mark.parametrize("part", ["train", "dev", "test"])
+def test_parts_without_any_label_are_refused(train_it, tmp_path, files, write, part):
+    bare = write(Document("cats chase mice"), Document("dogs bark", labels=()), name="bare.jsonl")
+    with pytest.raises(CorpusError, match=r"bare\.jsonl: no document carries a label"):
+        train_it(files=replace(files, **{part: bare}))
+    assert not (tmp_path / "model").exists()
+
+
+def test_documents_without_a_single_word_are_refused(train_it, tmp_path, write):
+    with pytest.raises(TaxocapsError, match="word"):
+        train_it(files=TrainFiles(write(Document("", labels=("a",)), Document("the of", labels=("b",)))))
+    assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize("part", ["train", "dev", "test"])
+def test_empty_files_are_refused(train_it, tmp_path, files, part):
+    (tmp_path / "empty.jsonl").write_text("")
+    with pytest.raises(CorpusError, match=r"empty\.jsonl: there are no documents in it"):
+        train_it(files=replace(files, **{part: tmp_path / "empty.jsonl"}))
+    assert names(tmp_path) == ["empty.jsonl"]
+
+
+def test_one_document_is_enough(train_it, tmp_path, write):
+    report = train_it(files=TrainFiles(write(Document("cats chase mice", labels=("a", "b")))))
+    assert (report.documents, report.labels) == ({"train": 1}, 2)
+    assert report.validation.documents == 1
+
+
+def test_texts_and_labels_of_all_scripts(train_it, tmp_path, write):
+    given = ("животные", "日本 [x]", 'a/b "c"', "🐈")
+    path = write(Document("Кошки ловят мышей 猫はネズミを追う 😀 café", id="ü", labels=given))
+    train_it("text.lemmas=none", files=TrainFiles(path))
+    model = load_model(tmp_path / "model")
+    assert sorted(model.classes.names) == sorted(given)
+    assert model.scores(["Кошки и мыши"]).any()
+
+
+def test_a_document_of_a_hundred_thousand_words(train_it, write):
+    long = " ".join(f"word{number % 3_000}" for number in range(100_000))
+    report = train_it(files=TrainFiles(write(Document(long, labels=("a",)), Document("word1 word2", labels=("b",)))))
+    assert report.documents == {"train": 2}
+
+
+def test_people_are_told_where_the_work_stands(train_it):
+    stages, messages = {}, []
+    train_it(progress=lambda stage, done, total=None, note="": stages.setdefault(stage, note), tell=messages.append)
+    assert list(stages) == [
+        "reading documents",
+        "training word vectors",
+        "building words-matrices",
+        "encoding validation documents",
+        "learning label vectors",
+        "training",
+    ]
+    assert len(messages) == 1
+    assert "GB" in messages[0]
+
+
+def test_checkpoints_are_kept_if_asked_for(train_it, tmp_path):
+    train_it(keep=True)
+    assert (tmp_path / "model" / ".training" / "checkpoints" / "best.ckpt").exists()
+    assert load_model(tmp_path / "model")
+
+
+@pytest.mark.parametrize("existing", ["refuse", "resume", "overwrite"])
+def test_foreign_places_are_refused(train_it, tmp_path, existing):
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "thesis.txt").write_text("years of work")
+    for out in ("home", "home/thesis.txt"):
+        with pytest.raises(FileError, match="choose another --out"):
+            train_it(out=out, existing=existing)
+    assert (tmp_path / "home" / "thesis.txt").read_text() == "years of work"
+
+
+def test_overwriting_a_model(train_it, tmp_path, toy_model):
+    shutil.copytree(toy_model, tmp_path / "model")
+    with pytest.raises(FileError, match="has a model already"):
+        train_it("seed=1")
+    assert weights(tmp_path / "model") == weights(toy_model)
+    train_it("seed=1", existing="overwrite")
+    assert weights(tmp_path / "model") != weights(toy_model)
+    assert names(tmp_path / "model") == MODEL_FILES
+
+
+def test_what_fails_while_overwriting_leaves_the_old_model(train_it, tmp_path, toy_model, toy_files):
+    shutil.copytree(toy_model, tmp_path / "model")
+    for error, overrides in {CorpusError: ["corpus.split=none"], ConfigError: ["graph.T=3"]}.items():
+        with pytest.raises(error):
+            train_it(*overrides, existing="overwrite")
+        assert names(tmp_path / "model") == MODEL_FILES
+        assert weights(tmp_path / "model") == weights(toy_model)
+
+
+def stopping(stage_to_stop, after):
+    def progress(stage, done, total=None, note=""):
+        if stage == stage_to_stop and done >= after:
+            raise StopError
+
+    return progress
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory, toy_files, tiny):
+    """The weights of four epochs without an interruption."""
+    out = tmp_path_factory.mktemp("whole") / "model"
+    files = TrainFiles(toy_files.documents, toy_files.taxonomy, toy_files.documents)
+    train(files, out, resolve_run_config(overrides=[*tiny, "training.epochs=4"]))
+    return weights(out)
+
+
+@pytest.mark.parametrize(
+    ("stage", "after"),
+    [
+        ("reading documents", 0),
+        ("training word vectors", 1),
+        ("building words-matrices", 8),
+        ("training", 1),
+        ("training", 5),
+        ("training", 8),
+    ],
+)
+def test_interrupted_training_goes_on_and_ends_the_same(train_it, tmp_path, files, whole, stage, after):
+    files = replace(files, test=None)
+    with pytest.raises(StopError):
+        train_it("training.epochs=4", files=files, progress=stopping(stage, after))
+    assert not (tmp_path / "model" / "versions.json").exists()
+    report = train_it("training.epochs=4", files=files, existing="resume")
+    assert weights(tmp_path / "model") == whole
+    assert report.epochs == 4
+    assert names(tmp_path / "model") == MODEL_FILES
+
+
+def test_interrupted_several_times(train_it, tmp_path, files, whole):
+    files = replace(files, test=None)
+    for after in (2, 3, 5, 8):
+        with pytest.raises(StopError):
+            train_it("training.epochs=4", files=files, existing="resume", progress=stopping("training", after))
+    train_it("training.epochs=4", files=files, existing="resume")
+    assert weights(tmp_path / "model") == whole
+
+
+def test_an_interrupted_run_is_neither_begun_anew_nor_gone_on_with_by_mistake(train_it, tmp_path, files, write):
+    with pytest.raises(StopError):
+        train_it("training.epochs=4", progress=stopping("training", 5))
+    with pytest.raises(FileError, match="has an interrupted run; give --resume"):
+        train_it("training.epochs=4")
+    for override in ("training.epochs=5", "seed=1", "network.units=9", "labels.ancestors=add"):
+        with pytest.raises(CheckpointError, match="had other documents or options"):
+            train_it("training.epochs=4", override, existing="resume")
+    other = write(Document("cats chase mice", labels=("Tennis",)))
+    for part in ("train", "dev", "test"):
+        with pytest.raises(CheckpointError, match="had other documents or options"):
+            train_it("training.epochs=4", files=replace(files, **{part: other}), existing="resume")
+    assert train_it("training.epochs=4", existing="resume").epochs == 4
+
+
+def test_overwriting_an_interrupted_run(train_it, tmp_path, toy_model):
+    with pytest.raises(StopError):
+        train_it("training.epochs=4", progress=stopping("training", 5))
+    train_it(existing="overwrite")
+    assert weights(tmp_path / "model") == weights(toy_model)
+
+
+def test_one_run_at_a_time(train_it, tmp_path, toy_model):
+    refused = []
+
+    def start_another(stage, done, total=None, note=""):
+        if stage not in refused:
+            for existing in ("resume", "overwrite"):
+                with pytest.raises(FileError, match="another run is writing there"):
+                    train_it(existing=existing)
+            refused.append(stage)
+
+    train_it(progress=start_another)
+    assert len(refused) == 6
+    assert weights(tmp_path / "model") == weights(toy_model)
+
+
+@pytest.fixture
+def volcanoes(write):
+    return write(
+        *(Document(f"Volcanoes erupt with lava number {n}", id=f"v{n}", labels=("Geology",)) for n in range(4)),
+        Document("The striker saw lava", labels=("Football",)),
+        name="volcanoes.jsonl",
+    )
+
+
+def test_going_on_from_a_model(train_it, tmp_path, toy_model, volcanoes):
+    """Old labels stay, new ones come, and the model's own options hold, whatever is said now."""
+    files = TrainFiles(volcanoes, start=toy_model)
+    with pytest.raises(CorpusError, match=r"'Geology' is not in the taxonomy \(nearest: 'Biology'\)"):
+        train_it(files=files)
+    report = train_it(
+        "labels.unknown=add", "model=gccnn", "network.channels=9", "graph.N=3", "text.lemmas=none", files=files
+    )
+    old, new = load_model(toy_model), load_model(tmp_path / "model")
+    assert labels(tmp_path / "model") == [*labels(toy_model), "Geology"]
+    assert report.model == new.name.model == "HE-AGCRCNN"
+    for section in ("text", "vocabulary", "graph", "vectors", "network", "loss"):
+        assert asdict(getattr(new.config, section)) == asdict(getattr(old.config, section))
+    assert (tmp_path / "model" / "vocabulary.tsv").read_bytes() == (toy_model / "vocabulary.tsv").read_bytes()
+    assert weights(tmp_path / "model") != weights(toy_model)
+
+
+def test_going_on_begins_with_the_weights_of_the_model(train_it, tmp_path, toy_model, volcanoes):
+    """With steps of next to no length, all weights but those of the new label are as they were."""
+    train_it("labels.unknown=add", "training.learning_rate=1e-9", files=TrainFiles(volcanoes, start=toy_model))
+    old, new = (load_file(folder / "weights.safetensors") for folder in (toy_model, tmp_path / "model"))
+    assert old.keys() == new.keys()
+    for name, before in old.items():
+        after = new[name][:10] if name == "head.labels.weight" else new[name]
+        assert np.allclose(before, after, atol=1e-6), name
+    assert new["head.labels.weight"].shape[0] == 11
+
+
+def test_going_on_with_a_taxonomy_that_has_the_new_labels(train_it, tmp_path, toy_model, volcanoes):
+    (tmp_path / "new.tsv").write_text("Topics\tScience\nScience\tGeology\nTopics\tSport\nSport\tFootball\n")
+    train_it(files=TrainFiles(volcanoes, tmp_path / "new.tsv", start=toy_model))
+    assert set(labels(tmp_path / "model")) == {*labels(toy_model), "Geology"}
+    assert load_model(tmp_path / "model").classes.taxonomy.parents("Geology") == ("Science",)
+
+
+def test_a_model_can_be_replaced_by_what_goes_on_from_it(train_it, tmp_path, toy_model, volcanoes):
+    shutil.copytree(toy_model, tmp_path / "model")
+    files = TrainFiles(volcanoes, start=tmp_path / "model")
+    train_it("labels.unknown=add", files=files, existing="overwrite")
+    assert labels(tmp_path / "model") == [*labels(toy_model), "Geology"]
+
+
+def test_going_on_interrupted_and_resumed(train_it, tmp_path, toy_model, volcanoes):
+    files, options = TrainFiles(volcanoes, start=toy_model), ("labels.unknown=add", "training.epochs=3")
+    train_it(*options, files=files, out="whole")
+    with pytest.raises(StopError):
+        train_it(*options, files=files, progress=stopping("training", 3))
+    train_it(*options, files=files, existing="resume")
+    assert weights(tmp_path / "model") == weights(tmp_path / "whole")
+
+
+def test_unseen_labels_of_test_documents_are_missed(train_it, toy_files, write):
+    """Without a taxonomy any label may come up later."""
+    train_file = write(Document("cats chase mice", labels=("a",)), name="train.jsonl")
+    test_file = write(Document("cats chase mice", labels=("a", "z")), name="test.jsonl")
+    report = train_it("decision.rule=fixed", "decision.threshold=0", files=TrainFiles(train_file, test=test_file))
+    assert report.test.unseen == {"z": 1}
+    assert (report.test.flat.micro.precision, report.test.flat.micro.recall) == (1.0, 0.5)
