@@ -19,12 +19,19 @@ help:  ## Show the targets
 	$(PIP) -e '.[dev]'
 	@touch $@
 
-demo: .venv/core  ## The main job on the embedded corpus, from nothing to a picture
+demo: .venv/core  ## Train on the embedded corpus, beside a linear SVM, and label three sentences
 	$(BIN)/taxocaps data pydocs --out $(DEMO)/pydocs
-	$(BIN)/taxocaps corpus check $(DEMO)/pydocs/train.jsonl $(DEMO)/pydocs/dev.jsonl $(DEMO)/pydocs/test.jsonl --taxonomy $(DEMO)/pydocs/taxonomy.tsv
-	$(BIN)/taxocaps encode $(DEMO)/pydocs/train.jsonl --out $(DEMO)/encoded --overwrite
-	$(BIN)/taxocaps graph $(DEMO)/pydocs/train.jsonl --id networkx.algorithms.centrality.closeness.closeness_centrality --out $(DEMO)/graph.html --rows 8
-	@echo 'Open $(DEMO)/graph.html in a browser. Then try your own: $(BIN)/taxocaps graph examples/musk.txt'
+	$(BIN)/taxocaps train --train $(DEMO)/pydocs/train.jsonl --dev $(DEMO)/pydocs/dev.jsonl --test $(DEMO)/pydocs/test.jsonl \
+		--taxonomy $(DEMO)/pydocs/taxonomy.tsv --preset fast --out $(DEMO)/model --overwrite
+	@echo; echo 'The same documents and threshold rule, for comparison:'
+	@$(BIN)/python benchmarks/linear_svm.py $(DEMO)/pydocs
+	@echo; echo 'Where in the Python world do three sentences of the README belong?'
+	@$(BIN)/taxocaps predict $(DEMO)/model --at-least 1 \
+		--text 'Turns every document into a word-order-preserving graph of words, and that into a matrix of word blocks.' \
+		--text 'Labels are lists of names, one name a text, or an indicator matrix, and predictions come back in the same form.' \
+		--text 'Memory stays bounded whatever the size of the corpus, and interrupted work goes on where it stopped.'
+	@echo; echo 'Next: read $(DEMO)/model/README.md; label your own text: $(BIN)/taxocaps predict $(DEMO)/model --text "..."'
+	@echo 'Train the full model: the same command without --preset fast. See a document as a graph: $(BIN)/taxocaps graph examples/musk.txt'
 
 test: test-unit test-slow  ## Everything: the unit suite, then the slow one
 

@@ -28,7 +28,12 @@ def test_options_win_over_the_file(run, tmp_path):
     (tmp_path / "run.yaml").write_text("seed: 3\ntraining: {epochs: 7}\npreset: paper-rcv1\n")
     _, text, _ = run("config", "--config", tmp_path / "run.yaml", "--set", "seed=4", "--epochs", "8", "--seed", "5")
     shown = yaml.safe_load(text)
-    assert (shown["seed"], shown["training"]["epochs"], shown["preset"], shown["graph"]["N"]) == (5, 8, "paper-rcv1", 100)
+    assert (shown["seed"], shown["training"]["epochs"], shown["preset"], shown["graph"]["N"]) == (
+        5,
+        8,
+        "paper-rcv1",
+        100,
+    )
 
 
 def test_mistakes(run):

@@ -38,7 +38,9 @@ def test_a_command_that_makes_a_model_gets_the_configuration_of_a_run():
         """Help."""
         seen.append(config)
 
-    words = "--model gccnn --preset fast --seed 3 --epochs 4 --devices 2 --unknown-labels add --ancestors add --split dev"
+    words = (
+        "--model gccnn --preset fast --seed 3 --epochs 4 --devices 2 --unknown-labels add --ancestors add --split dev"
+    )
     result = CliRunner().invoke(app, [*words.split(), "--set", "training.epochs=9"])
     assert result.exit_code == 0, result.output
     (config,) = seen

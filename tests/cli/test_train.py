@@ -72,8 +72,7 @@ def test_quiet(train):
 
 def test_options_reach_the_model(train, tmp_path):
     options = ("--model", "tgcnn", "--seed", "3", "--epochs", "2", "--ancestors", "add", "--unknown-labels", "drop")
-    code, out, _ = train(*options, "--quiet")
-    assert code == 0
+    assert train(*options, "--quiet") == (0, "", "")
     config = (tmp_path / "model" / "config.yaml").read_text()
     for line in ("model: TGCNN\n", "seed: 3\n", "epochs: 2\n", "ancestors: add\n", "unknown: drop\n", "head: dense\n"):
         assert line in config
@@ -94,9 +93,10 @@ def test_labels_outside_the_taxonomy_are_told(train, tmp_path):
     check_refused(
         train(documents=tmp_path / "strange.jsonl"), "strange.jsonl", "document '1'", "'Sprot'", "nearest: 'Sport'"
     )
-    assert "labels outside the taxonomy  1, such as Sprot" in train(
-        "--unknown-labels", "add", documents=tmp_path / "strange.jsonl"
-    )[1]
+    assert (
+        "labels outside the taxonomy  1, such as Sprot"
+        in train("--unknown-labels", "add", documents=tmp_path / "strange.jsonl")[1]
+    )
 
 
 BAD_OPTIONS = {
@@ -201,7 +201,17 @@ def test_an_interrupted_run(train, tmp_path, monkeypatch):
 def test_going_on_from_a_model(train, toy_model, tmp_path):
     (tmp_path / "new.jsonl").write_text(GOOD.replace("Sport", "Geology") * 3)
     check_refused(train("--from", toy_model, "--quiet", documents=tmp_path / "new.jsonl"), "'Geology'")
-    options = ("--from", toy_model, "--unknown-labels", "add", "--quiet", "--set", "network.units=99", "--model", "tgcnn")
+    options = (
+        "--from",
+        toy_model,
+        "--unknown-labels",
+        "add",
+        "--quiet",
+        "--set",
+        "network.units=99",
+        "--model",
+        "tgcnn",
+    )
     assert train(*options, documents=tmp_path / "new.jsonl") == (0, "", "")
     before, after = (json.loads((folder / "labels.json").read_text()) for folder in (toy_model, tmp_path / "model"))
     assert after == [*before, "Geology"]
@@ -263,7 +273,9 @@ def exists(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("is_time", [exists("run.json"), exists("taxonomy.tsv"), epochs(2)], ids=["start", "words", "epoch"])
+@pytest.mark.parametrize(
+    "is_time", [exists("run.json"), exists("taxonomy.tsv"), epochs(2)], ids=["start", "words", "epoch"]
+)
 def test_ctrl_c(command, whole, tmp_path, is_time):
     out = tmp_path / "model"
     code, messages = send(signal.SIGINT, command, out, is_time)
@@ -281,13 +293,10 @@ def test_killed_again_and_again(command, whole, tmp_path):
     out = tmp_path / "model"
     moments = [
         exists("run.json"),
-        exists("taxonomy.tsv"),
         exists("training"),
         exists("validation/manifest.json"),
-        exists("checkpoints/history.csv"),
         exists("checkpoints/last.ckpt"),
         epochs(5),
-        epochs(12),
         epochs(30),
         exists("model/vocabulary.tsv"),
     ]

@@ -167,7 +167,8 @@ def test_a_folder_of_texts(toy_model, toy_files, tmp_path, predicted):
 
 def test_packed_output(toy_model, toy_files, tmp_path, predicted):
     predict_file(toy_model, toy_files.documents, tmp_path / "labels.jsonl.gz")
-    assert [json.loads(line) for line in gzip.open(tmp_path / "labels.jsonl.gz", "rt")] == predicted
+    unpacked = gzip.decompress((tmp_path / "labels.jsonl.gz").read_bytes()).decode()
+    assert [json.loads(line) for line in unpacked.splitlines()] == predicted
 
 
 def test_standard_input_and_output(toy_model, toy_files, predicted, monkeypatch, capsys):

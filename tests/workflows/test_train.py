@@ -4,6 +4,7 @@ import csv
 import json
 import shutil
 from dataclasses import asdict, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from safetensors.numpy import load_file
 
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.writers import write_documents
-from taxocaps.errors import CheckpointError, ConfigError, CorpusError, FileError, TaxocapsError
+from taxocaps.errors import CheckpointError, ConfigError, CorpusError, FileError, ModelError, TaxocapsError
 from taxocaps.estimators.persistence import load_model
 from taxocaps.workflows.config import resolve_run_config
 from taxocaps.workflows.train import TrainFiles, train
@@ -331,6 +332,7 @@ def whole(tmp_path_factory, toy_files, tiny):
         ("reading documents", 0),
         ("training word vectors", 1),
         ("building words-matrices", 8),
+        ("learning label vectors", 1),
         ("training", 1),
         ("training", 5),
         ("training", 8),
@@ -354,6 +356,25 @@ def test_interrupted_several_times(train_it, tmp_path, files, whole):
             train_it("training.epochs=4", files=files, existing="resume", progress=stopping("training", after))
     train_it("training.epochs=4", files=files, existing="resume")
     assert weights(tmp_path / "model") == whole
+
+
+@pytest.mark.parametrize("name", ["README.md", "taxonomy.tsv", "versions.json"])
+def test_a_crash_while_the_model_is_put_in_place(train_it, tmp_path, toy_model, monkeypatch, name):
+    replace_file = Path.replace
+
+    def crash(path, target):
+        if path.parent.name == "model" and path.name == name:
+            raise StopError
+        return replace_file(path, target)
+
+    with monkeypatch.context() as patch, pytest.raises(StopError):
+        patch.setattr(Path, "replace", crash)
+        train_it()
+    with pytest.raises(ModelError, match="not a model"):
+        load_model(tmp_path / "model")
+    train_it(existing="resume")
+    assert names(tmp_path / "model") == MODEL_FILES
+    assert weights(tmp_path / "model") == weights(toy_model)
 
 
 def test_an_interrupted_run_is_neither_begun_anew_nor_gone_on_with_by_mistake(train_it, tmp_path, files, write):

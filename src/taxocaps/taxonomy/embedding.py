@@ -2,7 +2,7 @@
 
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -82,7 +82,10 @@ def train_label_vectors(
     )
     counts = np.bincount(paths[paths != NO_LABEL], minlength=len(nodes))
     model.build_vocab_from_freq({node: int(count) for node, count in zip(nodes, counts, strict=True)})
-    model.train(_Sentences(paths, nodes, progress, config.epochs), total_words=int(counts.sum()), epochs=config.epochs)
+    sentences = _Sentences(paths, nodes, progress, config.epochs)
+    model.train(sentences, total_words=int(counts.sum()), epochs=config.epochs)
+    if sentences.error is not None:
+        raise sentences.error
     rows = [model.wv.key_to_index[node] for node in nodes[: len(taxonomy)]]
     return np.asarray(model.wv.vectors[rows], np.float32)
 
@@ -95,12 +98,16 @@ class _Sentences:
     nodes: list[str]
     progress: Callable[[int, int], None] | None
     epochs: int
-    done: int = field(default=0)
+    done: int = 0
+    error: Exception | None = None
 
     def __iter__(self) -> Iterator[list[str]]:
         nodes = self.nodes
-        for path in self.paths:
-            yield [nodes[node] for node in path.tolist() if node != NO_LABEL]
-            self.done += 1
-            if self.progress and self.done % 100 == 0:
-                self.progress(self.done, len(self.paths) * self.epochs)
+        try:
+            for path in () if self.error else self.paths:
+                yield [nodes[node] for node in path.tolist() if node != NO_LABEL]
+                self.done += 1
+                if self.progress and self.done % 100 == 0:
+                    self.progress(self.done, len(self.paths) * self.epochs)
+        except Exception as error:  # raised here, in gensim's own thread, it would make the others wait for ever
+            self.error = error

@@ -93,7 +93,12 @@ def _matched(path: Path, documents: Documents, truth: Path) -> list[Mapping[str,
     """The predicted labels of each document, in the order of the truth."""
     rows = [_row(path, number, line) for number, line in read_lines(path) if line.strip()]
     wanted = [id or str(number) for number, id in enumerate(documents.ids, start=1)]  # as `predict` names them
-    if all(id is None for id, _ in rows) and len(rows) == len(wanted):
+    if all(id is None for id, _ in rows):
+        if len(rows) != len(wanted):
+            raise CorpusError(
+                f"{path}: has {len(rows):,} predictions without ids, and {truth} {len(wanted):,} documents; "
+                "give predictions ids, or as many as documents"
+            )
         return [labels for _, labels in rows]
     by_id = dict(rows)
     if len(by_id) != len(rows):

@@ -158,6 +158,7 @@ def predict_file(
             empty += prediction.warning is not None
             unlabelled += not prediction.labels
             if done % _CHUNK == 0:
+                file.flush()  # whoever reads a pipe is waiting
                 progress("labelling documents", done)
     progress("labelling documents", done, done)
     return PredictReport(str(output), done, empty, unlabelled, reading.skipped, tuple(reading.messages))
