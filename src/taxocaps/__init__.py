@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from taxocaps._version import __version__
 
 if TYPE_CHECKING:
+    from taxocaps.catalogue.classifier import TaxoCapsClassifier
     from taxocaps.corpus.document import Document
     from taxocaps.corpus.readers import read_documents
     from taxocaps.corpus.writers import write_documents
@@ -20,18 +21,21 @@ if TYPE_CHECKING:
     from taxocaps.taxonomy.tree import Taxonomy
     from taxocaps.taxonomy.writers import write_taxonomy
     from taxocaps.text.pipeline import TextPipeline
-    from taxocaps.workflows.config import EncodeConfig, resolve_config
+    from taxocaps.workflows.config import EncodeConfig, resolve_config, resolve_run_config
     from taxocaps.workflows.encode import encode
     from taxocaps.workflows.graph import graph_of_words
+    from taxocaps.workflows.train import TrainFiles, train
 
 __all__ = [
     "Document",
     "EncodeConfig",
     "GraphConfig",
     "GraphOfWords",
+    "TaxoCapsClassifier",
     "TaxocapsError",
     "Taxonomy",
     "TextPipeline",
+    "TrainFiles",
     "__version__",
     "encode",
     "graph_of_words",
@@ -39,6 +43,8 @@ __all__ = [
     "read_documents",
     "read_taxonomy",
     "resolve_config",
+    "resolve_run_config",
+    "train",
     "write_documents",
     "write_taxonomy",
 ]
@@ -48,15 +54,19 @@ _HOMES = {
     "EncodeConfig": "workflows.config",
     "GraphConfig": "graph.config",
     "GraphOfWords": "graph.document_graph",
+    "TaxoCapsClassifier": "catalogue.classifier",
     "TaxocapsError": "errors",
     "Taxonomy": "taxonomy.tree",
     "TextPipeline": "text.pipeline",
+    "TrainFiles": "workflows.train",
     "encode": "workflows.encode",
     "graph_of_words": "workflows.graph",
     "open_store": "graph.store",
     "read_documents": "corpus.readers",
     "read_taxonomy": "taxonomy.readers",
     "resolve_config": "workflows.config",
+    "resolve_run_config": "workflows.config",
+    "train": "workflows.train",
     "write_documents": "corpus.writers",
     "write_taxonomy": "taxonomy.writers",
 }

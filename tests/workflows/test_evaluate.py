@@ -97,7 +97,7 @@ def test_documents_without_ids_are_matched_one_by_one(write):
     right = [{"labels": [label]} for label in "abc"]
     assert evaluate_predictions(write("p.jsonl", *right), truth).flat.subset_accuracy == 1
     assert evaluate_predictions(write("p.jsonl", *reversed(right)), truth).flat.subset_accuracy == pytest.approx(1 / 3)
-    with pytest.raises(CorpusError, match=r"short\.jsonl: has 2 predictions, and .*truth\.jsonl 3 documents"):
+    with pytest.raises(CorpusError, match=r"short\.jsonl: has 2 predictions.*, and .*truth\.jsonl 3 documents"):
         evaluate_predictions(write("short.jsonl", *right[:2]), truth)
 
 
