@@ -319,8 +319,8 @@ def test_texts_without_words_get_no_labels(fitted):
     assert fitted.predict(["", " \n", "the of and"]) == [(), (), ()]
     assert not fitted.predict_proba([""]).any()
     assert make(settings={"decision.at_least": 1}).fit(TEXTS, LISTS).predict([""]) == [()]
-    # With nothing but such texts there is nothing to learn, but nothing to fail at either.
-    assert make().fit([""] * 12, LISTS).predict([""]) == [()]
+    with pytest.raises(CorpusError, match="no word of the training documents occurs"):
+        make().fit([""] * 12, LISTS)
 
 
 def test_ready_words(fitted):

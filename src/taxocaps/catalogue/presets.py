@@ -44,18 +44,9 @@ _PAPER: Mapping[str, Any] = {
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "default": {},
     "fast": {
-        "graph": {"radius": 3, "N": 30, "T": 7},
+        "graph": {"N": 30},
         "vectors": {"epochs": 3},
-        "network": {
-            "filters": (96,),
-            "channels": 64,
-            "capsule_size": 8,
-            "label_capsule_size": 8,
-            "iterations": 1,
-            "gain": 0.5,
-            "dropout": 0.1,
-            "word_dropout": 0.0,
-        },
+        "network": {"units": 64, "dropout": 0.1, "word_dropout": 0.0},
         "training": {"epochs": 5, "batch_size": 64, "learning_rate": 3e-3},
     },
     "paper-rcv1": merge(_PAPER, {"loss": {"p": 0.01}}),

@@ -25,7 +25,7 @@ class ModelConfig(Settings):
     labels: LabelConfig = field(default_factory=LabelConfig)
     text: TextConfig = field(default_factory=TextConfig)
     vocabulary: VocabularyConfig = field(default_factory=lambda: VocabularyConfig(min_count=2))
-    graph: GraphConfig = field(default_factory=lambda: GraphConfig(N=25, T=11))
+    graph: GraphConfig = field(default_factory=lambda: GraphConfig(radius=3, N=80, T=7))
     vectors: VectorsConfig = field(default_factory=lambda: VectorsConfig(source="skip-gram", dimension=100, epochs=10))
     network: NetworkConfig = field(default_factory=NetworkConfig)
     loss: LossConfig = field(default_factory=LossConfig)

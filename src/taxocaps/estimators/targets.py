@@ -89,8 +89,7 @@ def _side_by_side(names: Iterable[str]) -> Taxonomy:
 def _from_matrix(y: Any, taxonomy: Taxonomy | None, config: LabelConfig, known: Classes | None) -> Targets:
     matrix = csr_array(y).astype(bool)
     matrix.eliminate_zeros()
-    if known is None and not matrix.nnz:
-        raise CorpusError(_NO_LABELS)
+    is_new = known is None
     if known is None:
         tree = taxonomy or Taxonomy.from_edges((), labels=list(map(str, range(matrix.shape[1]))))
         known = Classes(tree.names, tree)
@@ -99,6 +98,8 @@ def _from_matrix(y: Any, taxonomy: Taxonomy | None, config: LabelConfig, known: 
             f"a label matrix has a column for each of the {len(known)} labels of the taxonomy, in its order; "
             f"got {matrix.shape[1]} columns"
         )
+    if is_new and not matrix.nnz:
+        raise CorpusError(_NO_LABELS)
     if config.ancestors == "add":
         matrix = csr_array(matrix @ known.closure)
     matrix.sort_indices()

@@ -26,7 +26,7 @@ _Size = Annotated[int, Between(1, 1_000_000)]
 
 @dataclass(frozen=True)
 class NetworkConfig(Settings):
-    """The axes and sizes of the network; the defaults are the best found on two processor cores.
+    """The axes and sizes of the network; the defaults are the best found so far (`docs/quality.md`).
 
     Attributes:
         recurrent: Whether an LSTM follows each convolution.
@@ -38,7 +38,7 @@ class NetworkConfig(Settings):
         channels: Primary capsules of a row, M.
         capsule_size: Numbers in a primary capsule, m.
         label_capsule_size: Numbers in a label's capsule, n.
-        iterations: Iterations of routing.
+        iterations: Iterations of routing; with 1 every capsule counts the same for all labels.
         sharing: What shares a weight matrix between capsules and labels.
         compress: Capsules that all primary ones are mixed into before routing; null for no mixing.
         gain: The start value of a learned factor before the last squash; null for none.
@@ -55,22 +55,22 @@ class NetworkConfig(Settings):
     recurrent: Literal["none", "lstm"] = "lstm"
     attention: Literal["none", "blocks"] = "blocks"
     head: Literal["dense", "capsule"] = "capsule"
-    filters: tuple[_Size, ...] = (64, 64)
-    units: _Size = 64
+    filters: tuple[_Size, ...] = (96,)
+    units: _Size = 96
     stride: Annotated[int, Between(1, 3)] = 2
-    channels: _Size = 8
-    capsule_size: _Size = 16
-    label_capsule_size: _Size = 16
-    iterations: Annotated[int, Between(1, 100)] = 2
+    channels: _Size = 64
+    capsule_size: _Size = 8
+    label_capsule_size: _Size = 8
+    iterations: Annotated[int, Between(1, 100)] = 1
     sharing: Literal["none", "channel", "label"] = "channel"
     compress: _Size | None = None
-    gain: Annotated[float, Between(1e-6, 1e6)] | None = 1.0
+    gain: Annotated[float, Between(1e-6, 1e6)] | None = 0.5
     hidden: tuple[_Size, ...] = (1024, 512)
     head_filters: _Size = 128
     normalization: Literal["none", "layer"] = "layer"
     pooling: Literal["sum", "mean"] = "mean"
-    dropout: Annotated[float, Between(0, 0.95)] = 0.3
-    word_dropout: Annotated[float, Between(0, 0.95)] = 0.15
+    dropout: Annotated[float, Between(0, 0.95)] = 0.4
+    word_dropout: Annotated[float, Between(0, 0.95)] = 0.2
 
     def __post_init__(self) -> None:
         """Check the fields, and that there is an LSTM for attention to weigh."""

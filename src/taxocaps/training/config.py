@@ -29,7 +29,7 @@ class TrainingConfig(Settings):
 
     section: ClassVar[str] = "training"
 
-    epochs: Annotated[int, Between(1, 100_000)] = 15
+    epochs: Annotated[int, Between(1, 100_000)] = 12
     batch_size: Annotated[int, Between(1, 100_000)] = 32
     learning_rate: Annotated[float, Between(1e-9, 10)] = 2e-3
     vectors_rate: Annotated[float, Between(0, 1000)] = 4.0
