@@ -24,7 +24,7 @@ import numpy as np
 from measure import cpu_seconds, in_own_process
 from networkx_peer import words_matrix
 from samples import natural_words, real_documents, sized, write_synthetic
-from tables import Table
+from tables import Table, put_between
 from taxocaps import Document, GraphConfig, TextPipeline
 from taxocaps.graph.words_matrix import WordsMatrices, encode_documents
 from taxocaps.workflows.encode import encode
@@ -276,10 +276,7 @@ def main() -> None:
 def _write_pages(tables: list[Table]) -> None:
     """All tables into docs/performance.md, and the first into the README."""
     (ROOT / "docs" / "performance.md").write_text(_page(tables), encoding="utf-8")
-    readme = ROOT / "README.md"
-    before, _, rest = readme.read_text(encoding="utf-8").partition("<!-- speed -->\n")
-    after = rest.partition("<!-- /speed -->")[2]
-    readme.write_text(f"{before}<!-- speed -->\n{tables[0].body()}\n<!-- /speed -->{after}", encoding="utf-8")
+    put_between(ROOT / "README.md", "speed", tables[0].body())
     print("written to docs/performance.md and README.md")
 
 

@@ -3,8 +3,8 @@
     python benchmarks/corpora.py reuters ... build/reuters
     python benchmarks/quality.py build/reuters [--model NAME] [--preset NAME] [--seed 0] [--set KEY=VALUE]
 
-Each run adds a line to benchmarks/results/quality.jsonl; `--table` prints all of them. Choices are made on dev
-documents; the test documents are measured once for a finished model.
+Each run adds a line to benchmarks/results/quality.jsonl; `--table` prints all of them, and `--write` puts
+them into docs/quality.md. Choices are made on dev documents; test documents are measured once for a finished model.
 """
 
 import argparse
@@ -17,12 +17,13 @@ from typing import Any
 import torch
 
 from linear_svm import linear_svm
-from tables import Table
+from tables import Table, put_between
 from taxocaps.metrics.evaluation import Evaluation
 from taxocaps.workflows.config import resolve_run_config
 from taxocaps.workflows.train import TrainFiles, train
 
 RESULTS = Path(__file__).parent / "results" / "quality.jsonl"
+PAGE = Path(__file__).parents[1] / "docs" / "quality.md"
 HEADER = (
     *("corpus", "model", "preset", "seed"),
     *("dev micro", "dev macro", "test micro", "test macro", "hierarchical", "CPU s"),
@@ -85,6 +86,7 @@ def main() -> None:
     parser.add_argument("--set", dest="settings", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("--peer", action="store_true", help="the linear SVM instead of one of our models")
     parser.add_argument("--table", action="store_true", help="print all results so far")
+    parser.add_argument("--write", action="store_true", help="put all results so far into docs/quality.md")
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
@@ -97,9 +99,11 @@ def main() -> None:
         with RESULTS.open("a", encoding="utf-8") as file:
             file.write(json.dumps(result) + "\n")
         print(Table("Quality", HEADER, [_row(result)]).markdown())
+    rows = [_row(json.loads(line)) for line in RESULTS.read_text(encoding="utf-8").splitlines()]
     if options.table:
-        rows = [_row(json.loads(line)) for line in RESULTS.read_text(encoding="utf-8").splitlines()]
         print(Table("Quality", HEADER, rows).markdown())
+    if options.write:
+        put_between(PAGE, "quality", Table("Quality", HEADER, rows).body())
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """Measurements as Markdown tables."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
-__all__ = ["Table"]
+__all__ = ["Table", "put_between"]
 
 Rows = list[tuple[str, ...]]
 
@@ -25,3 +26,11 @@ class Table:
     def markdown(self) -> str:
         """The table with its title and note."""
         return "\n".join([f"## {self.title}", "", self.body(), *(["", self.note] if self.note else []), ""])
+
+
+def put_between(page: Path, mark: str, text: str) -> None:
+    """Replace what stands between `<!-- mark -->` and `<!-- /mark -->` in a page."""
+    begin, end = f"<!-- {mark} -->", f"<!-- /{mark} -->"
+    before, _, rest = page.read_text(encoding="utf-8").partition(begin)
+    _, _, after = rest.partition(end)
+    page.write_text(f"{before}{begin}\n{text}\n{end}{after}", encoding="utf-8")
