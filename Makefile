@@ -40,7 +40,7 @@ test-unit: .venv/dev  ## The unit suite (under 3 minutes on two cores)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m 'not slow' -n 2 src tests
 
 test-slow: .venv/dev  ## What takes longer: the built wheel, large inputs, full disks
-	$(BIN)/python -m pytest -m slow
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m slow
 
 lint: .venv/dev  ## Format, lint, types, import contracts, and the documentation without a warning
 	$(BIN)/ruff format --check .

@@ -1,6 +1,7 @@
 """Settings of all tests, and a model that many of them share."""
 
 import os
+import signal
 from types import SimpleNamespace
 
 import pytest
@@ -11,6 +12,9 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("judge", settings.get_profile("house"), derandomize=True)
 settings.load_profile("judge" if os.environ.get("CI") else "house")
+
+# A shell starts what runs in its background deaf to Ctrl-C, and so would be all processes that tests interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -62,7 +62,8 @@ def train(
                 tell=(lambda message: None) if silent else tell,
             )
     except KeyboardInterrupt:
-        tell(f"interrupted; the same command with --resume goes on from the last epoch in {out}")
+        instead = " in place of --overwrite" if overwrite else ""
+        tell(f"interrupted; the same command with --resume{instead} goes on from the last epoch in {out}")
         raise typer.Exit(130) from None
     if report is None:  # another process speaks
         return
