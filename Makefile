@@ -28,7 +28,7 @@ demo: .venv/core  ## Train on the embedded corpus, beside a linear SVM, and labe
 	@echo; echo 'Where in the Python world do three sentences of the README belong?'
 	@$(BIN)/taxocaps predict $(DEMO)/model --at-least 1 \
 		--text 'Turns every document into a word-order-preserving graph of words, and that into a matrix of word blocks.' \
-		--text 'Labels are lists of names, one name a text, or an indicator matrix, and predictions come back in the same form.' \
+		--text 'Compute the shortest path between two nodes of a weighted graph by the algorithm of Dijkstra.' \
 		--text 'Memory stays bounded whatever the size of the corpus, and interrupted work goes on where it stopped.'
 	@echo; echo 'Next: read $(DEMO)/model/README.md; label your own text: $(BIN)/taxocaps predict $(DEMO)/model --text "..."'
 	@echo 'Train the full model: the same command without --preset fast. See a document as a graph: $(BIN)/taxocaps graph examples/musk.txt'
