@@ -7,7 +7,8 @@
 Documents are read and the model is loaded before the clock starts; compilation and dictionaries are warmed up on the
 first documents. Words are met for the first time in every try, as in a stream. CPU time is of all threads; of several
 tries that with the least counts. Each system runs in a process of its own. The peer is fitted on the same documents,
-which must carry labels; that is not in its time.
+which must carry labels; that is not in its time. Two threads want two idle cores: beside other work they wait for each
+other, busily, and are slower than one.
 """
 
 import argparse
