@@ -14,3 +14,18 @@ def run(capsys):
         return caught.value.code, captured.out, captured.err
 
     return call
+
+
+@pytest.fixture
+def check_refused():
+    """Make sure that a command ended with one line on standard error, which holds all `parts`, and with code 2."""
+
+    def check(ended, *parts):
+        code, out, err = ended
+        assert (code, out) == (2, "")
+        assert err.startswith("error: ")
+        assert err.count("\n") == 1
+        for part in parts:
+            assert part in err
+
+    return check

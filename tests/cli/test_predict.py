@@ -19,15 +19,6 @@ def rows(text):
     return [json.loads(line) for line in text.splitlines()]
 
 
-def check_refused(ended, *parts):
-    code, out, err = ended
-    assert (code, out) == (2, "")
-    assert err.startswith("error: ")
-    assert err.count("\n") == 1
-    for part in parts:
-        assert part in err
-
-
 def test_texts(run, toy_model):
     code, out, err = run("predict", toy_model, "--text", TEXT, "--text", "", "--top-k", "2", "--hierarchy", "as-is")
     assert (code, err) == (0, "")
@@ -37,7 +28,7 @@ def test_texts(run, toy_model):
     assert second == {"id": "2", "labels": [], "warning": "the text has no words that the model reads"}
 
 
-def test_texts_and_a_file_to_write(run, toy_model, tmp_path):
+def test_texts_and_a_file_to_write(check_refused, run, toy_model, tmp_path):
     check_refused(run("predict", toy_model, "--text", TEXT, "--output", tmp_path / "labels.jsonl"), "--output")
     assert list(tmp_path.iterdir()) == []
 
@@ -78,7 +69,7 @@ def test_which_labels(run, toy_model):
     assert set(labels("--threshold", "1", "--at-least", "1", "--hierarchy", "add-ancestors")) >= set(best)
 
 
-def test_a_broken_record(run, toy_model, tmp_path):
+def test_a_broken_record(check_refused, run, toy_model, tmp_path):
     path, output = tmp_path / "a.jsonl", tmp_path / "labels.jsonl"
     path.write_text(json.dumps({"text": TEXT}) + "\nbroken\n")
     output.write_text("old\n")
@@ -105,14 +96,14 @@ BAD = {
 
 
 @pytest.mark.parametrize(("options", "message"), BAD.values(), ids=BAD)
-def test_bad_options(run, toy_model, toy_files, tmp_path, options, message):
+def test_bad_options(check_refused, run, toy_model, toy_files, tmp_path, options, message):
     places = {"FILE": toy_files.documents, "FOLDER": tmp_path}
     before = toy_files.documents.read_bytes()
     check_refused(run("predict", toy_model, *(places.get(option, option) for option in options), "--quiet"), message)
     assert toy_files.documents.read_bytes() == before
 
 
-def test_what_is_no_model(run, toy_files, tmp_path):
+def test_what_is_no_model(check_refused, run, toy_files, tmp_path):
     check_refused(run("predict", tmp_path / "none", "--text", "x"), "no model there")
     check_refused(run("predict", tmp_path, toy_files.documents), "not a model")
 

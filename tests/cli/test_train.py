@@ -33,16 +33,6 @@ def weights(folder):
     return (folder / "weights.safetensors").read_bytes()
 
 
-def check_refused(ended, *parts):
-    """One line on standard error, and code 2."""
-    code, out, err = ended
-    assert (code, out) == (2, "")
-    assert err.startswith("error: ")
-    assert err.count("\n") == 1
-    for part in parts:
-        assert part in err
-
-
 def test_what_is_printed(train, toy_files, tmp_path):
     code, out, err = train("--dev", toy_files.documents, "--test", toy_files.documents)
     assert code == 0
@@ -88,7 +78,7 @@ def test_the_same_options_from_a_file(train, run, tmp_path, small, toy_files):
     assert weights(tmp_path / "other") == weights(tmp_path / "model")
 
 
-def test_labels_outside_the_taxonomy_are_told(train, tmp_path):
+def test_labels_outside_the_taxonomy_are_told(check_refused, train, tmp_path):
     (tmp_path / "strange.jsonl").write_text(GOOD + GOOD.replace("Sport", "Sprot"))
     check_refused(
         train(documents=tmp_path / "strange.jsonl"), "strange.jsonl", "document '1'", "'Sprot'", "nearest: 'Sport'"
@@ -124,7 +114,7 @@ BAD_OPTIONS = {
 
 
 @pytest.mark.parametrize(("options", "message"), BAD_OPTIONS.values(), ids=BAD_OPTIONS)
-def test_bad_options(train, tmp_path, options, message):
+def test_bad_options(check_refused, train, tmp_path, options, message):
     if options[-1].endswith("=cuda"):
         torch = pytest.importorskip("torch")
         if torch.cuda.is_available():
@@ -144,7 +134,7 @@ BAD_INPUT = {
 
 
 @pytest.mark.parametrize(("content", "message"), BAD_INPUT.values(), ids=BAD_INPUT)
-def test_bad_input(train, tmp_path, content, message):
+def test_bad_input(check_refused, train, tmp_path, content, message):
     if content is not None:
         (tmp_path / "bad.jsonl").write_text(content)
     check_refused(train("--quiet", documents=tmp_path / "bad.jsonl"), "bad.jsonl", message)
@@ -158,12 +148,12 @@ def test_a_broken_record_can_be_skipped(train, tmp_path):
     assert json.loads(out)["documents"] == {"train": 2}
 
 
-def test_the_folder_must_be_named(run, toy_files):
+def test_the_folder_must_be_named(check_refused, run, toy_files):
     check_refused(run("train", "--train", toy_files.documents), "--out")
     check_refused(run("train", "--out", "model"), "--train")
 
 
-def test_existing_places(train, toy_model, toy_files, tmp_path):
+def test_existing_places(check_refused, train, toy_model, toy_files, tmp_path):
     shutil.copytree(toy_model, tmp_path / "model")
     check_refused(train("--seed", "1", "--quiet"), "has a model already", "--overwrite")
     check_refused(train("--seed", "1", "--quiet", "--resume"), "has a model already", "--overwrite")
@@ -176,7 +166,7 @@ def test_existing_places(train, toy_model, toy_files, tmp_path):
         assert sorted(toy_files.documents.parent.iterdir()) == before
 
 
-def test_an_interrupted_run(train, tmp_path, monkeypatch):
+def test_an_interrupted_run(check_refused, train, tmp_path, monkeypatch):
     """Ctrl-C within this process; below there are real ones."""
     steps = []
 
@@ -198,7 +188,7 @@ def test_an_interrupted_run(train, tmp_path, monkeypatch):
     assert weights(tmp_path / "model") == weights(tmp_path / "whole")
 
 
-def test_going_on_from_a_model(train, toy_model, tmp_path):
+def test_going_on_from_a_model(check_refused, train, toy_model, tmp_path):
     (tmp_path / "new.jsonl").write_text(GOOD.replace("Sport", "Geology") * 3)
     check_refused(train("--from", toy_model, "--quiet", documents=tmp_path / "new.jsonl"), "'Geology'")
     options = (

@@ -164,3 +164,21 @@ def test_options_are_checked(options, message):
     with pytest.raises(ConfigError) as caught:
         LossConfig(**options)
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("gives_logits", [True, False])
+def test_one_pass_measures_loss_and_scores(gives_logits):
+    class Counted(nn.Module):
+        calls = 0
+
+        def forward(self, x):
+            self.calls += 1
+            return x
+
+    network = Counted()
+    objective = PointwiseObjective(network, LossConfig(label_weights="uniform"), gives_logits=gives_logits)
+    batch = Batch(torch.arange(2), (torch.tensor([[0.2, 0.7], [0.9, 0.1]]),), torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
+    loss, scores = objective.measure(batch)
+    assert network.calls == 1
+    assert torch.equal(loss, objective.loss(batch))
+    assert torch.equal(scores, objective.scores(batch))

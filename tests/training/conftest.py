@@ -70,6 +70,9 @@ class Tagger(nn.Module):
     def scores(self, batch):
         return self._logits(batch).sigmoid()
 
+    def measure(self, batch):
+        return self.loss(batch), self.scores(batch)
+
 
 def make_examples(count, seed=0):
     """Documents whose labels follow from their words, with some noise."""

@@ -132,7 +132,6 @@ def test_predictions_that_do_not_fit_the_truth(write):
         '{"id": "1"}',
         '{"id": "1", "labels": [3]}',
         '{"id": "1", "labels": [{"score": 1}]}',
-        '{"id": "1", "labels": [{"label": "a", "score": "much"}]}',
         '{"id": "1", "labels": 7}',
         '{"id": "1", "labels": "Football"}',
     ],

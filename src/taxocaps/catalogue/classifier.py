@@ -247,8 +247,8 @@ def _part(documents: Labelled, share: float, seed: int) -> tuple[Labelled, Label
     if count < _TOO_FEW_TO_PART:
         return documents, documents
     order = np.random.default_rng(seed).permutation(count)
-    held_out, kept = np.sort(order[: max(1, round(share * count))]), np.sort(order[max(1, round(share * count)) :])
-    return _some(documents, kept), _some(documents, held_out)
+    end = max(1, round(share * count))
+    return _some(documents, np.sort(order[end:])), _some(documents, np.sort(order[:end]))
 
 
 def _some(documents: Labelled, numbers: NDArray[np.int64]) -> Labelled:

@@ -1,6 +1,6 @@
 """From texts to words-matrices: the text pipeline, the vocabulary and the graph kernels in a row."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from taxocaps.text.pipeline import TextPipeline
 from taxocaps.text.token_chunk import TokenChunk
 from taxocaps.text.vocabulary import Vocabulary
 
-__all__ = ["MatrixDocuments", "WordsMatrixEncoder", "encode_chunk", "store_documents"]
+__all__ = ["MatrixDocuments", "WordsMatrixEncoder", "encode_chunk", "store_documents", "write_store"]
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,41 @@ def encode_chunk(chunk: TokenChunk, vocabulary: Vocabulary, graph: GraphConfig, 
     )
 
 
+def write_store(
+    chunks: Iterable[TokenChunk],
+    encoder: WordsMatrixEncoder,
+    folder: Path,
+    manifest: Mapping[str, Any],
+    progress: Callable[[int], None],
+) -> int:
+    """Write the words-matrices of tokenised documents to a store; returns the number of rows.
+
+    Args:
+        chunks: The documents.
+        encoder: How they are encoded.
+        folder: An existing folder.
+        manifest: What the store says of itself.
+        progress: Told how many documents are done.
+
+    Raises:
+        GraphError: For a document whose graph cannot be computed; `error.document` is its place among all.
+    """
+    done = rows = 0
+    progress(0)  # the very first time, numba compiles now
+    with StoreWriter(folder, encoder.graph.T) as writer:
+        for chunk in chunks:
+            try:
+                matrices = encode_chunk(chunk, encoder.vocabulary, encoder.graph, encoder.threads)
+            except GraphError as error:
+                raise GraphError(str(error), document=done + (error.document or 0)) from error
+            writer.append(matrices)
+            done += len(matrices)
+            rows += len(matrices.words)
+            progress(done)
+        writer.finish(manifest)
+    return rows
+
+
 def store_documents(
     chunks: Sequence[TokenChunk],
     encoder: WordsMatrixEncoder,
@@ -78,22 +113,17 @@ def store_documents(
     progress: Progress = silent,
     stage: str = "building words-matrices",
 ) -> MatrixDocuments:
-    """Write the words-matrices of tokenised documents to a store, and open it: memory then holds what is in use.
+    """Write tokenised documents to a store, and open it: memory then holds what is in use.
 
     Raises:
         GraphError: For a document whose graph cannot be computed; it is named by its place, counted from 1.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    total, done = sum(map(len, chunks)), 0
-    progress(stage, 0, total)  # the very first time, numba compiles now
-    with StoreWriter(folder, encoder.graph.T) as writer:
-        for chunk in chunks:
-            try:
-                writer.append(encode_chunk(chunk, encoder.vocabulary, encoder.graph, encoder.threads))
-            except GraphError as error:
-                raise GraphError(f"document {done + (error.document or 0) + 1}: {error}") from error
-            done += len(chunk)
-            progress(stage, done, total)
-        hashes = {"vocabulary": encoder.vocabulary.fingerprint, "text": encoder.pipeline.fingerprint}
-        writer.finish({"config": {"graph": as_mapping(encoder.graph)}, "hashes": hashes})
+    total = sum(map(len, chunks))
+    hashes = {"vocabulary": encoder.vocabulary.fingerprint, "text": encoder.pipeline.fingerprint}
+    manifest = {"config": {"graph": as_mapping(encoder.graph)}, "hashes": hashes}
+    try:
+        write_store(chunks, encoder, folder, manifest, lambda done: progress(stage, done, total))
+    except GraphError as error:
+        raise GraphError(f"document {(error.document or 0) + 1}: {error}") from error
     return MatrixDocuments(open_store(folder).matrices)

@@ -1,6 +1,6 @@
 """A fitted model: a scorer with its calibration, its thresholds and its taxonomy; from texts to labels."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,8 +24,6 @@ from taxocaps.metrics.calibration import calibration_error
 from taxocaps.metrics.evaluation import Evaluation, evaluate
 
 __all__ = ["FittedModel", "ModelName", "fit_model"]
-
-ScorerFactory = Callable[[ModelConfig, Classes, int], TextScorer]
 
 
 @dataclass(frozen=True)

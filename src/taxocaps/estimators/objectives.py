@@ -68,23 +68,16 @@ class PointwiseObjective(nn.Module, Generic[Network]):
 
     def loss(self, batch: Batch) -> Tensor:
         """The mean over documents of the loss summed over labels; []."""
-        found, config = self.network(*batch.inputs), self._config  # [B, L]
-        if config.kind == "cross-entropy":
-            return self._cross_entropy(found, batch.targets)
-        weights, p = self.negative_weights(batch.targets), config.p
-        return margin_loss(
-            self._as_scores(found),
-            batch.targets,
-            weights,
-            p=1.0 if weights is None else p,
-            upper=config.upper,
-            lower=config.lower,
-            down=config.down,
-        )
+        return self._loss(self.network(*batch.inputs), batch.targets)
 
     def scores(self, batch: Batch) -> Tensor:
         """How well each label fits each document, from 0 to 1; [B, L]."""
         return self._as_scores(self.network(*batch.inputs))
+
+    def measure(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Loss and scores out of one pass through the network; [] and [B, L]."""
+        found = self.network(*batch.inputs)  # [B, L]
+        return self._loss(found, batch.targets), self._as_scores(found)
 
     def negative_weights(self, targets: Tensor) -> Tensor | None:
         """The weight of every label as a negative, alpha_k = clip(1 - max_t cos(vec(t), vec(k)), 0, 1); None for all 1.
@@ -101,6 +94,21 @@ class PointwiseObjective(nn.Module, Generic[Network]):
         nearest = [(vectors[labels] @ vectors.T).amax(dim=0) if len(labels) else far for labels in carried]  # [L] each
         alpha = (1 - torch.stack(nearest)).clamp(0, 1)  # [B, L]
         return self._config.floor + (1 - self._config.floor) * alpha  # [B, L]
+
+    def _loss(self, found: Tensor, targets: Tensor) -> Tensor:
+        config = self._config
+        if config.kind == "cross-entropy":
+            return self._cross_entropy(found, targets)
+        weights = self.negative_weights(targets)
+        return margin_loss(
+            self._as_scores(found),
+            targets,
+            weights,
+            p=1.0 if weights is None else config.p,
+            upper=config.upper,
+            lower=config.lower,
+            down=config.down,
+        )
 
     def _as_scores(self, found: Tensor) -> Tensor:
         return found.sigmoid() if self._gives_logits else found

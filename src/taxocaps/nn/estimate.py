@@ -51,8 +51,15 @@ def estimate_training(config: NetworkConfig, sizes: Sizes, batch_size: int) -> E
     rows = batch_size * sizes.N
     numbers = parameters * _COPIES_OF_WEIGHTS + rows * _row_numbers(config, sizes)
     numbers += 6 * batch_size * sizes.labels * (config.label_capsule_size if config.head == "capsule" else 1)
-    logits = rows * config.channels * sizes.labels * _FLOAT if config.head == "capsule" else 0
+    logits = _routed_capsules(config, batch_size, sizes.N) * sizes.labels * _FLOAT
     return Estimate(parameters, numbers * _FLOAT + 3 * min(logits, _ROUTING_AT_MOST) + _FIXED)
+
+
+def _routed_capsules(config: NetworkConfig, batch_size: int, rows: int) -> int:
+    """Capsules with a routing logit for every label; a single pass of routing has none."""
+    if config.head != "capsule" or config.iterations == 1:
+        return 0
+    return batch_size * (rows * config.channels if config.compress is None else config.compress)
 
 
 def _row_numbers(config: NetworkConfig, sizes: Sizes) -> int:

@@ -26,6 +26,9 @@ class Objective(Protocol):
     def scores(self, batch: Batch) -> Tensor:
         """How well each label fits each document, from 0 to 1; [B, L]."""
 
+    def measure(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Loss and scores at once, for validation."""
+
 
 class TrainingModule(LightningModule):
     """Trains an objective, and measures it by the micro-F1 of the best single cut on the validation documents."""
@@ -59,9 +62,9 @@ class TrainingModule(LightningModule):
 
     def validation_step(self, batch: Batch) -> None:
         """Keep the scores of a batch until all are there."""
-        loss = self.objective.loss(batch)
+        loss, scores = self.objective.measure(batch)
         self.log("validation_loss", loss, batch_size=len(batch.documents), sync_dist=True)
-        kept = (batch.documents, self.objective.scores(batch), batch.targets)
+        kept = (batch.documents, scores, batch.targets)
         self._validated.append(tuple(tensor.cpu().numpy() for tensor in kept))
 
     def on_validation_epoch_end(self) -> None:

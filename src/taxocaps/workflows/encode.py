@@ -14,9 +14,9 @@ from taxocaps.corpus.document import Document, document_name
 from taxocaps.corpus.readers import ReadReport, read_documents
 from taxocaps.encoding.corpus_words import learn_vectors
 from taxocaps.encoding.token_cache import TokenCache
-from taxocaps.encoding.words_matrix import encode_chunk
+from taxocaps.encoding.words_matrix import WordsMatrixEncoder, write_store
 from taxocaps.errors import ConfigError, FileError, GraphError, VectorsError, WriteError
-from taxocaps.graph.store import STORE_FILES, StoreWriter, open_store
+from taxocaps.graph.store import STORE_FILES, open_store
 from taxocaps.progress import Progress, silent
 from taxocaps.settings import as_mapping, fingerprint
 from taxocaps.text.pipeline import TextPipeline
@@ -163,20 +163,18 @@ class _Run:
 
     def _write_rows(self, cache: TokenCache, vocabulary: Vocabulary) -> int:
         """Run the graph kernels over the cached words; returns the number of rows written."""
-        graph, done, rows = self.config.graph, 0, 0
-        self.progress("building words-matrices", 0, self.reading.documents)  # the very first time, numba compiles now
-        with StoreWriter(self.work.result, graph.T) as writer:
-            for chunk in cache:
-                try:
-                    matrices = encode_chunk(chunk, vocabulary, graph, self.threads)
-                except GraphError as error:
-                    raise GraphError(f"{self._document(done + (error.document or 0))}: {error}") from error
-                writer.append(matrices)
-                done += len(matrices)
-                rows += len(matrices.words)
-                self.progress("building words-matrices", done, self.reading.documents)
-            writer.finish(self._manifest(cache, vocabulary))
-        return rows
+        encoder = WordsMatrixEncoder(cache.pipeline, vocabulary, self.config.graph, self.threads)
+        total = self.reading.documents
+        try:
+            return write_store(
+                cache,
+                encoder,
+                self.work.result,
+                self._manifest(cache, vocabulary),
+                lambda done: self.progress("building words-matrices", done, total),
+            )
+        except GraphError as error:
+            raise GraphError(f"{self._document(error.document or 0)}: {error}") from error
 
     def _manifest(self, cache: TokenCache, vocabulary: Vocabulary) -> dict[str, object]:
         return {

@@ -1,24 +1,23 @@
 """Measure a model on labelled documents, or predictions against the truth."""
 
 import json
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from taxocaps.corpus.classes import Classes
 from taxocaps.corpus.fields import CorpusConfig
-from taxocaps.corpus.labels import collect_classes, label_matrix
+from taxocaps.corpus.labels import collect_classes, count_unseen, label_matrix
 from taxocaps.errors import CorpusError
+from taxocaps.estimators.base import Labelled
+from taxocaps.estimators.model import FittedModel
 from taxocaps.estimators.persistence import load_model
 from taxocaps.files import read_lines
 from taxocaps.metrics.evaluation import Evaluation, evaluate
 from taxocaps.progress import Progress, silent
 from taxocaps.taxonomy.readers import read_taxonomy
-from taxocaps.taxonomy.tree import Taxonomy
 from taxocaps.workflows.labelled import Documents, read_labelled
-from taxocaps.workflows.train import evaluate_documents
 
-__all__ = ["evaluate_model", "evaluate_predictions"]
+__all__ = ["evaluate_documents", "evaluate_model", "evaluate_predictions"]
 
 
 def evaluate_model(
@@ -49,6 +48,13 @@ def evaluate_model(
     return found
 
 
+def evaluate_documents(model: FittedModel, documents: Documents) -> Evaluation:
+    """How good a model is on documents, whose labels may be unknown to it."""
+    classes, ancestors = model.classes, model.config.labels.ancestors
+    truth = label_matrix(documents.labels, classes.names, classes.taxonomy, ancestors)
+    return model.evaluate(Labelled(documents.texts, truth), unseen=count_unseen(documents.labels, classes.names))
+
+
 def evaluate_predictions(
     predictions: Path, truth: Path, corpus: CorpusConfig | None = None, *, taxonomy: Path | None = None
 ) -> Evaluation:
@@ -57,7 +63,7 @@ def evaluate_predictions(
     Documents are matched by their ids, or their places where they have none; predictions without ids one by one.
 
     Args:
-        predictions: JSONL with `id` and `labels`: names, or objects with `label` and `score`.
+        predictions: JSONL with `id` and `labels`: names, or objects with `label`.
         truth: Labelled documents.
         corpus: How to read them.
         taxonomy: For hierarchical figures and levels.
@@ -65,23 +71,17 @@ def evaluate_predictions(
     documents = read_labelled(truth, corpus or CorpusConfig())
     _check_labelled(truth, documents)
     found = _matched(predictions, documents, truth)
-    tree = read_taxonomy(taxonomy) if taxonomy else None
-    names = _names(found, documents, tree)
-    tree = tree.with_labels(names) if tree is not None else None
+    lists = [*documents.labels, *found]
+    tree = read_taxonomy(taxonomy).with_labels(sorted(set().union(*lists))) if taxonomy else None
+    names = collect_classes(lists, tree)
     classes = Classes(names, tree) if tree is not None else None
     return evaluate(
         label_matrix(documents.labels, names),
-        label_matrix([tuple(scores) for scores in found], names),
+        label_matrix(found, names),
         names=names,
         levels=classes.levels if classes else None,
         closure=classes.full_closure if classes else None,
     )
-
-
-def _names(found: Sequence[Mapping[str, float]], documents: Documents, tree: Taxonomy | None) -> tuple[str, ...]:
-    lists = [*documents.labels, *(tuple(scores) for scores in found)]
-    known = tree.with_labels(sorted({name for labels in lists for name in labels})) if tree is not None else None
-    return collect_classes(lists, known)
 
 
 def _check_labelled(path: Path, documents: Documents) -> None:
@@ -89,7 +89,7 @@ def _check_labelled(path: Path, documents: Documents) -> None:
         raise CorpusError(f"{path}: no document carries a label; there is nothing to measure against")
 
 
-def _matched(path: Path, documents: Documents, truth: Path) -> list[Mapping[str, float]]:
+def _matched(path: Path, documents: Documents, truth: Path) -> list[tuple[str, ...]]:
     """The predicted labels of each document, in the order of the truth."""
     rows = [_row(path, number, line) for number, line in read_lines(path) if line.strip()]
     wanted = [id or str(number) for number, id in enumerate(documents.ids, start=1)]  # as `predict` names them
@@ -112,20 +112,17 @@ def _matched(path: Path, documents: Documents, truth: Path) -> list[Mapping[str,
     return [by_id[id] for id in wanted]
 
 
-def _row(path: Path, number: int, line: str) -> tuple[str | None, Mapping[str, float]]:
+def _row(path: Path, number: int, line: str) -> tuple[str | None, tuple[str, ...]]:
     try:
         record: Any = json.loads(line)
         labels = record["labels"]
         if not isinstance(labels, list):
             raise TypeError("labels must be a list")
-        scores = {
-            (one if isinstance(one, str) else one["label"]): 1.0 if isinstance(one, str) else float(one.get("score", 1))
-            for one in labels
-        }
+        names = tuple(str(one if isinstance(one, str) else one["label"]) for one in labels)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise CorpusError(
             f'{path}, line {number}: not a prediction; it must look like {{"id": "7", "labels": [{{"label": "a", '
             '"score": 0.9}]}'
         ) from error
     id = record.get("id")
-    return None if id is None else str(id), scores
+    return None if id is None else str(id), names

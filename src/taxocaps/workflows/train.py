@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from taxocaps.catalogue.classifier import TaxoCapsClassifier
-from taxocaps.corpus.labels import count_unseen, label_matrix
 from taxocaps.errors import CorpusError
-from taxocaps.estimators.base import Labelled, Work
+from taxocaps.estimators.base import Work
 from taxocaps.estimators.model import FittedModel
 from taxocaps.estimators.persistence import save_model
 from taxocaps.metrics.evaluation import Evaluation
@@ -20,6 +19,7 @@ from taxocaps.report.model_card import ModelCard, model_card
 from taxocaps.settings import as_mapping, fingerprint
 from taxocaps.taxonomy.readers import read_taxonomy
 from taxocaps.taxonomy.tree import Taxonomy
+from taxocaps.workflows.evaluate import evaluate_documents
 from taxocaps.workflows.labelled import Documents, read_labelled
 from taxocaps.workflows.run_config import RUN_KEYS, RunConfig
 from taxocaps.workflows.training_folder import Existing, TrainingFolder
@@ -134,13 +134,6 @@ def train(
         _add_to_model(folder, report)
         folder.publish()
     return report
-
-
-def evaluate_documents(model: FittedModel, documents: Documents) -> Evaluation:
-    """How good a model is on documents, whose labels may be unknown to it."""
-    classes, ancestors = model.classes, model.config.labels.ancestors
-    truth = label_matrix(documents.labels, classes.names, classes.taxonomy, ancestors)
-    return model.evaluate(Labelled(documents.texts, truth), unseen=count_unseen(documents.labels, classes.names))
 
 
 @dataclass(frozen=True)
