@@ -1,5 +1,6 @@
 """Configuration is checked when made, and every message names the key as users write it."""
 
+import re
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal
 
@@ -9,6 +10,7 @@ from taxocaps.errors import ConfigError
 from taxocaps.settings import (
     AtLeast,
     Between,
+    Kinds,
     Settings,
     as_mapping,
     fingerprint,
@@ -168,3 +170,47 @@ def test_round_trip_and_fingerprint():
     assert resolve(Whole, as_mapping(made)) == made
     assert fingerprint(made) == fingerprint(resolve(Whole, as_mapping(made)))
     assert fingerprint(made) != fingerprint(Whole())
+
+
+@dataclass(frozen=True)
+class Lamp(Settings):
+    section: ClassVar[str] = "light"
+    kind: Literal["lamp"] = "lamp"
+    watts: int = 40
+
+
+@dataclass(frozen=True)
+class Fire(Settings):
+    section: ClassVar[str] = "light"
+    kind: Literal["fire"] = "fire"
+    logs: Annotated[int, AtLeast(1)] = 3
+
+
+@dataclass(frozen=True)
+class Room(Settings):
+    light: Annotated[Settings, Kinds({"lamp": Lamp, "fire": Fire})] = field(default_factory=lambda: Lamp(watts=60))
+
+
+def test_a_section_of_several_kinds_is_of_the_kind_it_names():
+    assert resolve(Room) == Room(Lamp(watts=60))
+    assert resolve(Room, {"light": {"watts": 20}}).light == Lamp(watts=20)
+    assert resolve(Room, {"light": {"kind": "lamp"}}).light == Lamp(watts=60)
+    assert resolve(Room, {"light": {"kind": "fire"}}, parse_override("light.logs=5")).light == Fire(logs=5)
+    assert resolve(Room, as_mapping(Room(Fire(logs=9)))) == Room(Fire(logs=9))
+
+
+@pytest.mark.parametrize(
+    ("layer", "message"),
+    [
+        ({"light": {"kind": "moon"}}, "light.kind must be one of lamp, fire; got 'moon'"),
+        ({"light": {"logs": 2}}, "unknown configuration key light.logs; did you mean"),
+        ({"light": {"kind": "fire", "watts": 2}}, "unknown configuration key light.watts; did you mean"),
+        ({"light": {"kind": "fire", "logs": 0}}, "light.logs must be at least 1; got 0"),
+        ({"light": 3}, "light is a section of keys; got 3"),
+    ],
+)
+def test_sections_of_several_kinds_are_checked_like_others(layer, message):
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        resolve(Room, layer)
+    with pytest.raises(ConfigError, match="light must be of a kind: lamp, fire"):
+        Room(Stage())

@@ -15,18 +15,19 @@ import difflib
 import hashlib
 import json
 import tomllib
-import types
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union
+from typing import Annotated, Any, ClassVar, TypeVar
 
+from taxocaps.annotations import AtLeast, Between, problem, read_value
 from taxocaps.errors import ConfigError
 
 __all__ = [
     "AtLeast",
     "Between",
+    "Kinds",
     "Settings",
     "Unparsed",
     "as_mapping",
@@ -42,30 +43,23 @@ S = TypeVar("S")
 
 
 @dataclass(frozen=True)
-class Between:
-    """Bounds of a number, both allowed; `None` leaves a side open."""
+class Kinds:
+    """The configurations that one section may hold; the section's key `kind` says which.
 
-    low: float | None
-    high: float | None
+    Written as `network: Annotated[Settings, Kinds({"lstm": LSTMConfig, ...})]`.
+    """
 
-    def problem(self, value: float) -> str | None:
-        """Say what is wrong with `value`, or None when it lies inside.
+    table: Mapping[str, type["Settings"]]
 
-        >>> Between(1, 127).problem(0)
-        'must be from 1 to 127'
-        """
-        if (self.low is None or value >= self.low) and (self.high is None or value <= self.high):
-            return None
-        if self.high is None:
-            return f"must be at least {self.low}"
-        if self.low is None:
-            return f"must be at most {self.high}"
-        return f"must be from {self.low} to {self.high}"
+    def problem(self, value: Any) -> str | None:
+        """Say what is wrong with `value`, or None when it is one of these configurations."""
+        return None if type(value) in self.table.values() else f"must be of a kind: {', '.join(self.table)}"
 
-
-def AtLeast(low: float) -> Between:  # noqa: N802 - reads as a type in annotations
-    """Bounds of a number with an open top."""
-    return Between(low, None)
+    def find(self, key: str, kind: Any) -> type["Settings"]:
+        """The configuration of a kind."""
+        if kind not in self.table:
+            raise ConfigError(f"{key}.kind must be one of {', '.join(self.table)}; got {str(kind)!r}")
+        return self.table[kind]
 
 
 @dataclass(frozen=True)
@@ -78,9 +72,9 @@ class Settings:
         """Check every field; a subclass with rules across fields calls this first."""
         for name, annotation in _annotations(type(self)).items():
             value = getattr(self, name)
-            problem = _problem(value, annotation)
-            if problem:
-                raise ConfigError(f"{self.key(name)} {problem}; got {value!r}")
+            wrong = problem(value, annotation)
+            if wrong:
+                raise ConfigError(f"{self.key(name)} {wrong}; got {value!r}")
 
     @classmethod
     def key(cls, name: str) -> str:
@@ -188,57 +182,52 @@ def _build(cls: type[S], values: Mapping[str, Any], prefix: str) -> S:
         if key not in annotations:
             raise ConfigError(_unknown_key(f"{prefix}{key}", [f"{prefix}{name}" for name in annotations], cls))
         section = annotations[key]
-        if isinstance(section, type) and issubclass(section, Settings):
+        if _is_section(section):
             if not isinstance(value, Mapping):
                 raise ConfigError(f"{prefix}{key} is a section of keys; got {value!r}")
+            made = _section_type(cls, key, value.get("kind"))
             # A section may stand in a configuration with defaults of its own.
-            arguments[key] = _build(section, {**_default_section(cls, key), **value}, prefix=f"{prefix}{key}.")
+            arguments[key] = _build(made, {**_default_section(cls, key, made), **value}, prefix=f"{prefix}{key}.")
         elif isinstance(value, Unparsed):
-            arguments[key] = _read_value(value, section)
+            arguments[key] = read_value(value, section)
         else:
             arguments[key] = tuple(value) if isinstance(value, list) else value
     return cls(**arguments)
 
 
-def _default_section(cls: type, key: str) -> dict[str, Any]:
+def _is_section(annotation: Any) -> bool:
+    if _kinds(annotation):
+        return True
+    return isinstance(annotation, type) and issubclass(annotation, Settings)
+
+
+def _kinds(annotation: Any) -> Kinds | None:
+    """The kinds of a section that has several."""
+    found = typing.get_args(annotation)[1:] if typing.get_origin(annotation) is Annotated else ()
+    return next((kinds for kinds in found if isinstance(kinds, Kinds)), None)
+
+
+def _section_type(cls: type, key: str, kind: Any) -> type[Settings]:
+    """The configuration of the section `key`: the one of a kind, if there are several and one is named."""
+    annotation = _annotations(cls)[key]
+    kinds = _kinds(annotation)
+    if kinds is None:
+        return typing.cast("type[Settings]", annotation)
+    return type(_default(cls, key)) if kind is None else kinds.find(key, kind)
+
+
+def _default_section(cls: type, key: str, made: type[Settings]) -> dict[str, Any]:
     """The values by which the section `key` of `cls` differs, by default, from the section's own defaults."""
-    field = next(field for field in dataclasses.fields(cls) if field.name == key)
-    if field.default_factory is dataclasses.MISSING:
+    default = _default(cls, key)
+    if type(default) is not made:
         return {}
-    usual, default = as_mapping(_annotations(cls)[key]()), as_mapping(field.default_factory())
+    usual, default = as_mapping(made()), as_mapping(default)
     return {name: value for name, value in default.items() if value != usual[name]}
 
 
-def _read_value(text: str, annotation: Any) -> Any:
-    """The first reading of a text that is of its option's type; the text itself, to be refused, if none is."""
-    import yaml
-
-    text = str(text)
-    readings: list[Callable[[str], Any]] = [
-        {"null": None, "true": True, "false": False}.__getitem__,
-        int,
-        float,
-        lambda text: tuple(yaml.safe_load(text)) if text.startswith("[") else text,
-        str,
-    ]
-    for read in readings:
-        try:
-            value = read(text)
-        except (KeyError, ValueError, TypeError, RecursionError, yaml.YAMLError):
-            continue
-        if _problem(value, _without_bounds(annotation)) is None:
-            return value
-    return text
-
-
-def _without_bounds(annotation: Any) -> Any:
-    """The bare type of an option: a number out of its bounds is still read as a number, and refused as one."""
-    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
-    if origin is Annotated:
-        return arguments[0]
-    if origin in (Union, types.UnionType):
-        return Union[tuple(map(_without_bounds, arguments))]  # noqa: UP007 - the members are known only now
-    return annotation
+def _default(cls: type, key: str) -> Any:
+    field = next(field for field in dataclasses.fields(cls) if field.name == key)
+    return None if field.default_factory is dataclasses.MISSING else field.default_factory()
 
 
 def _unknown_key(key: str, siblings: Iterable[str], cls: type) -> str:
@@ -250,8 +239,8 @@ def _unknown_key(key: str, siblings: Iterable[str], cls: type) -> str:
 def _all_keys(cls: type, prefix: str = "") -> list[str]:
     keys = []
     for name, annotation in _annotations(cls).items():
-        if isinstance(annotation, type) and issubclass(annotation, Settings):
-            keys += _all_keys(annotation, f"{prefix}{name}.")
+        if _is_section(annotation):
+            keys += _all_keys(_section_type(cls, name, None), f"{prefix}{name}.")
         else:
             keys.append(f"{prefix}{name}")
     return keys
@@ -260,34 +249,3 @@ def _all_keys(cls: type, prefix: str = "") -> list[str]:
 def _annotations(cls: type) -> dict[str, Any]:
     hints = typing.get_type_hints(cls, include_extras=True)
     return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
-
-
-def _problem(value: Any, annotation: Any) -> str | None:
-    """What is wrong with `value` under `annotation`, or None."""
-    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
-    if origin is Annotated:
-        return _problem(value, arguments[0]) or next(
-            (problem for bound in arguments[1:] if value is not None and (problem := bound.problem(value))), None
-        )
-    if origin is Literal:
-        return None if value in arguments else f"must be one of {', '.join(map(str, arguments))}"
-    if origin in (Union, types.UnionType):
-        problems = [_problem(value, choice) for choice in arguments]
-        return None if None in problems else " or ".join(p for p in problems if p).replace(" or must be", " or")
-    if origin is tuple:
-        fits = isinstance(value, tuple) and all(_problem(item, arguments[0]) is None for item in value)
-        return None if fits else f"must be a list of {_type_name(arguments[0])}"
-    return None if _is_a(value, annotation) else f"must be {_type_name(annotation)}"
-
-
-def _is_a(value: Any, kind: type) -> bool:
-    if kind is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    if kind is int:
-        return isinstance(value, int) and not isinstance(value, bool)
-    return isinstance(value, kind)
-
-
-def _type_name(kind: Any) -> str:
-    names = {int: "a whole number", float: "a number", str: "text", bool: "true or false", type(None): "null"}
-    return names.get(kind, getattr(kind, "__name__", str(kind)))
