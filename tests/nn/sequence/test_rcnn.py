@@ -1,0 +1,102 @@
+"""The recurrent CNN: padding, gradients, published shapes, and contexts against the equations in a loop."""
+
+import torch
+from torch.nn import functional
+
+from taxocaps.nn.blocks import SequenceSizes
+from taxocaps.nn.sequence.rcnn import RCNN, RCNNConfig
+
+SIZES = SequenceSizes(vocabulary=30, D=6, labels=4)
+LENGTHS = [3, 7, 0, 12, 1, 2]
+
+
+def network(sizes=SIZES, **options):
+    torch.manual_seed(0)
+    return RCNN(RCNNConfig(**{"context": 5, "hidden": 7, "dropout": 0.0, **options}), sizes)
+
+
+def documents(lengths=LENGTHS):
+    """Documents with so many words, filled up with 0."""
+    generator = torch.Generator().manual_seed(0)
+    words = torch.randint(1, 30, (len(lengths), max(lengths)), generator=generator, dtype=torch.int32)
+    lengths = torch.tensor(lengths, dtype=torch.int32)
+    return words * (torch.arange(words.shape[1]) < lengths[:, None]), lengths
+
+
+def test_padding_changes_nothing():
+    model, (words, lengths) = network().eval(), documents()
+    together = model(words, lengths)
+    assert together.shape == (len(LENGTHS), 4)
+    assert (torch.cdist(together, together) + torch.eye(len(LENGTHS)) > 1e-4).all()  # every document scores differently
+    order = torch.randperm(len(LENGTHS), generator=torch.Generator().manual_seed(1))
+    assert torch.allclose(model(words[order], lengths[order]), together[order], atol=1e-5)
+    assert torch.allclose(model(functional.pad(words, (0, 9)), lengths), together, atol=1e-5)
+    for row, length in enumerate(LENGTHS):
+        alone = model(words[row : row + 1, :length], lengths[row : row + 1])
+        assert torch.allclose(alone, together[row : row + 1], atol=1e-5)
+
+
+def test_every_parameter_receives_a_gradient():
+    model = network()
+    (model(*documents()) * torch.randn(6, 4)).sum().backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        assert torch.isfinite(parameter.grad).all(), name
+        assert parameter.grad.any(), name
+
+
+def test_label_parameters_have_the_labels_first():
+    model = network()
+    parameters = dict(model.named_parameters())
+    for name in model.label_parameters:
+        assert parameters[name].shape[0] == SIZES.labels
+
+
+def test_dropout_acts_in_training_only():
+    model, batch = network(dropout=0.5), documents()
+    assert not torch.equal(model.train()(*batch), model(*batch))
+    assert torch.equal(model.eval()(*batch), model(*batch))
+
+
+def test_scores_follow_the_equations_of_the_publication():
+    model, (words, lengths) = network(), documents()
+    torch.nn.init.normal_(model.ends)
+    scores = model(words, lengths)
+    for row, length in enumerate(LENGTHS):
+        e = model.embedding.weight[words[row, :length].long()]
+        left, right = _contexts(model, e)
+        latent = [
+            torch.tanh(model.latent.weight @ torch.cat(parts) + model.latent.bias)
+            for parts in zip(left, e, right, strict=True)
+        ]
+        greatest = torch.stack(latent).amax(dim=0) if latent else torch.zeros(7)
+        assert torch.allclose(scores[row], model.output.weight @ greatest + model.output.bias, atol=1e-5)
+
+
+def _contexts(model, e):
+    """Equations 1 and 2: the context of a word follows from its neighbour's context and vector."""
+    left, right = [model.ends[0]], [model.ends[1]]
+    forwards, backwards = model.contexts, e.flip(0)
+    for vector in e[:-1]:
+        left.append(torch.tanh(forwards.weight_hh_l0 @ left[-1] + forwards.weight_ih_l0 @ vector))
+    for vector in backwards[:-1]:
+        right.append(torch.tanh(forwards.weight_hh_l0_reverse @ right[-1] + forwards.weight_ih_l0_reverse @ vector))
+    return left[: len(e)], right[: len(e)][::-1]
+
+
+def test_the_contexts_of_a_word_do_not_know_it():
+    model, words = network(), torch.tensor([[3, 4, 5, 6]])
+    other = words.clone()
+    other[0, 2] = 9
+    contexts = [model._contexts(model.embedding(ids), torch.tensor([4])) for ids in (words, other)]
+    for before, after in zip(*contexts, strict=True):
+        assert torch.equal(before[0, 2], after[0, 2])
+    assert not torch.equal(contexts[0][0][0, 3], contexts[1][0][0, 3])
+    assert not torch.equal(contexts[0][1][0, 1], contexts[1][1][0, 1])
+
+
+def test_shapes_of_the_publication():
+    model = RCNN(RCNNConfig(), SequenceSizes(vocabulary=10, D=50, labels=4))
+    assert model.contexts.weight_hh_l0.shape == (50, 50)
+    assert model.latent.weight.shape == (100, 150)
+    assert model.output.weight.shape == (4, 100)

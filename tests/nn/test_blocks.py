@@ -1,0 +1,130 @@
+"""The blocks of sequence networks against loops over single documents: windows, recurrence, pooling, no words."""
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from taxocaps.nn.blocks import (
+    PADDING,
+    AttentionPooling,
+    NgramConvolution,
+    Recurrence,
+    SequenceSizes,
+    is_real,
+    masked_max,
+    masked_mean,
+    read_real,
+    word_embedding,
+)
+
+LENGTHS = [4, 0, 7, 1, 2]
+
+
+def sequences(features=3, lengths=LENGTHS, width=7):
+    x = torch.randn(len(lengths), width, features, generator=torch.Generator().manual_seed(0))
+    lengths = torch.tensor(lengths)
+    return x * (torch.arange(width) < lengths[:, None])[..., None], lengths
+
+
+def test_real_places_come_first():
+    assert is_real(torch.tensor([0, 2, 3]), 3).tolist() == [[False] * 3, [True, True, False], [True] * 3]
+
+
+def test_the_vector_of_padding_is_zero_and_stays_so():
+    embedding = word_embedding(SequenceSizes(vocabulary=5, D=3, labels=2))
+    embedding(torch.tensor([PADDING, 4])).sum().backward()
+    assert embedding.weight.shape == (5, 3)
+    assert not embedding.weight[PADDING].any()
+    assert not embedding.weight.grad[PADDING].any()
+    assert embedding.weight.grad[4].all()
+
+
+def test_maximum_and_mean_are_those_of_real_places():
+    x, lengths = sequences()
+    x = x - 5 * is_real(lengths, 7)[..., None]  # all below 0, where padding would win
+    mask = is_real(lengths, 7)
+    for row, length in enumerate(LENGTHS):
+        expected = x[row, :length].amax(dim=0) if length else torch.zeros(3)
+        assert torch.equal(masked_max(x, mask)[row], expected)
+        expected = x[row, :length].mean(dim=0) if length else torch.zeros(3)
+        assert torch.allclose(masked_mean(x, mask)[row], expected)
+
+
+def test_the_maximum_of_nothing_has_a_finite_gradient():
+    x = torch.randn(2, 3, 4, requires_grad=True)
+    masked_max(x, is_real(torch.tensor([0, 2]), 3)).sum().backward()
+    assert torch.isfinite(x.grad).all()
+    assert not x.grad[0].any()
+    assert x.grad[1].sum() == 4
+
+
+def test_sequences_without_places():
+    x, mask, lengths = torch.zeros(2, 0, 3), torch.zeros(2, 0, dtype=torch.bool), torch.zeros(2, dtype=torch.int32)
+    for pooled in (masked_max(x, mask), masked_mean(x, mask), AttentionPooling(3, 2)(x, mask)):
+        assert torch.equal(pooled, torch.zeros(2, 3))
+    outputs, last = Recurrence(3, 4, directions=2)(x, lengths)
+    assert outputs.shape == (2, 0, 8)
+    assert torch.equal(last, torch.zeros(2, 8))
+    windows, real = NgramConvolution(3, 5, 4)(x, lengths)
+    assert windows.shape == (2, 1, 5)
+    assert real.all()
+    assert Recurrence(3, 4)(x[:0], lengths[:0])[1].shape == (0, 4)
+
+
+@pytest.mark.parametrize("width", [1, 2, 5, 9])
+@pytest.mark.parametrize("stride", [1, 2, 3])
+def test_windows_are_those_of_each_document(width, stride):
+    layer = NgramConvolution(3, 5, width, stride)
+    x, lengths = sequences()
+    windows, mask = layer(x, lengths.to(torch.int8))
+    kernel, bias = layer.convolution.weight, layer.convolution.bias
+    for row, length in enumerate(LENGTHS):
+        starts = [0]
+        while starts[-1] + width < length:  # until every word is read
+            starts.append(starts[-1] + stride)
+        assert mask[row].sum() == len(starts)
+        document = functional.pad(x[row, :length], (0, 0, 0, width + stride))
+        for number, start in enumerate(starts):
+            expected = (kernel * document[start : start + width].T).sum(dim=(1, 2)) + bias
+            assert torch.allclose(windows[row, number], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+@pytest.mark.parametrize("directions", [1, 2])
+def test_recurrence_reads_each_document_alone(cell, directions):
+    layer = Recurrence(3, 4, directions=directions, cell=cell)
+    x, lengths = sequences()
+    outputs, last = layer(x, lengths.to(torch.int32))
+    assert layer.features == last.shape[1] == 4 * directions
+    for row, length in enumerate(LENGTHS):
+        assert not outputs[row, length:].any()
+        if not length:
+            assert not last[row].any()
+            continue
+        alone, state = layer.layer(x[row : row + 1, :length])
+        state = state[0] if cell == "lstm" else state
+        assert torch.allclose(outputs[row, :length], alone[0], atol=1e-6)
+        assert torch.allclose(last[row], state.flatten(), atol=1e-6)
+
+
+def test_recurrence_starts_from_given_states():
+    layer, start = nn.RNN(3, 4, batch_first=True, bidirectional=True), torch.randn(2, 4)
+    x, lengths = sequences(lengths=[2, 7])
+    outputs, last = read_real(layer, x, lengths, start)
+    alone, state = layer(x[:1, :2], start[:, None])
+    assert torch.allclose(outputs[0, :2], alone[0], atol=1e-6)
+    assert torch.allclose(last[0], state.flatten(), atol=1e-6)
+
+
+def test_attention_is_a_softmax_over_real_places():
+    layer = AttentionPooling(3, 6)
+    x, lengths = sequences()
+    pooled = layer(x, is_real(lengths, 7))
+    for row, length in enumerate(LENGTHS):
+        importance = [
+            layer.context.weight[0] @ torch.tanh(layer.project.weight @ h + layer.project.bias) for h in x[row]
+        ]
+        shares = [torch.exp(value) for value in importance[:length]]
+        expected = sum((share / sum(shares) * h for share, h in zip(shares, x[row], strict=False)), torch.zeros(3))
+        assert torch.allclose(pooled[row], expected, atol=1e-6)
