@@ -1,0 +1,1 @@
+"""Linear classifiers over bags of words: CSR features and CSR labels in, weights out."""

@@ -1,0 +1,123 @@
+"""HSVM: a large margin between the paths of labels (Cai and Hofmann 2004; Tsochantaridis et al. 2005).
+
+L. Cai, T. Hofmann: Hierarchical document categorization with support vector machines. CIKM 2004.
+I. Tsochantaridis, T. Joachims, T. Hofmann, Y. Altun: Large margin methods for structured and interdependent output
+variables. JMLR 6, 2005.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from taxocaps.corpus.classes import Classes
+from taxocaps.linear.config import LinearConfig
+from taxocaps.linear.nodes import Nodes
+from taxocaps.linear.weights import LinearWeights, sparse_row, stack
+from taxocaps.progress import Progress, silent
+
+__all__ = ["fit_structured", "scores_structured"]
+
+_SLOTS = 32
+"""Labels that can have a share in the dual variables of an example; more than a handful is rare."""
+
+_LOOSER = 10
+"""How many times `config.tolerance` the duality gap may be; the figures of merit move no more by then."""
+
+
+def fit_structured(
+    X: csr_array,
+    Y: csr_array,
+    classes: Classes,
+    config: LinearConfig,
+    *,
+    seed: int = 0,
+    threads: int = 1,
+    progress: Progress = silent,
+) -> LinearWeights:
+    """Minimise 1/2 sum_nodes ||w_n||^2 + C sum_(x, y) max_y' [distance(y, y') - f(x, y) + f(x, y')].
+
+    f(x, y) = sum of w_n . x over the nodes n on the path of y: the label and all its ancestors, but for the root, which
+    all have in common. The distance of two labels is the number of nodes that are on one of their paths only: in a tree
+    the number of edges between them. The intercept is part of w_n. A document is an example (x, y) for each of its
+    labels y; its other labels do not compete. The margin is rescaled by the distance.
+
+    It is solved in the dual, an example at a time, by exchanges between the two labels that violate the conditions of
+    optimality most (Keerthi et al. 2008). It ends when the duality gap is below ten times `config.tolerance` of the
+    objective, as far as can be told without a further pass.
+
+    Memory: float32 [V, nodes], and [L, L].
+
+    Departure: Cai and Hofmann rescale the slack, and solve with cutting planes over all examples; their documents have
+    one label each.
+
+    Args:
+        X: CSR [n, V], the features of the training documents.
+        Y: CSR [n, L] of bool, their labels.
+        classes: The L labels.
+        config: How to fit.
+        seed: The same seed gives the same weights.
+        threads: Without effect: examples share all weights, and take turns.
+        progress: Told the number of passes.
+
+    Returns:
+        Weights with a row for each node of `Nodes.of(classes)`.
+    """
+    from taxocaps.linear.structured_kernels import descend
+
+    nodes, Y, X = Nodes.of(classes), csr_array(Y), csr_array(X, dtype=np.float32)
+    examples = np.stack(Y.nonzero(), axis=1).astype(np.int32)  # [E, 2]
+    labels, alphas = _shares(examples, config.C)
+    weights = np.zeros((X.shape[1] + 1, len(nodes)), np.float32)
+    fixed = (_rows(X), _lists(Y), _lists(nodes.closure), _common(nodes), examples, config.C)
+    for number in range(config.iterations if len(examples) else 0):
+        gap, cost = descend(*fixed, labels, alphas, weights, np.uint64(seed + number))
+        share = gap / max(cost + float(np.einsum("vn,vn->", weights, weights)) / 2, np.finfo(float).tiny)
+        progress("passes", number + 1, None, f"duality gap {share:.2g}")
+        if share <= _LOOSER * config.tolerance:
+            break
+    rows = [sparse_row(weights[:-1, node], config.drop_below) for node in range(len(nodes))]
+    return LinearWeights(stack(rows, X.shape[1]), weights[-1].copy())
+
+
+def scores_structured(margins: NDArray[np.float32], classes: Classes) -> NDArray[np.float32]:
+    """Softmax over the labels of 2 f(x, y).
+
+    A label is compared with all that compete for the document. On the dev documents of Reuters this has a micro-F1 of
+    0.847; without the factor 2, 0.824; the logistic function of the margin over the best competitor, 0.822.
+
+    Args:
+        margins: float32 [n, nodes].
+        classes: The L labels.
+
+    Returns:
+        float32 [n, L], from 0 to 1.
+    """
+    from scipy.special import softmax
+
+    paths = Nodes.of(classes).closure.astype(np.float32)
+    scores: NDArray[np.float32] = softmax(2 * (margins @ paths.T), axis=1)
+    return scores
+
+
+def _shares(examples: NDArray[np.int32], C: float) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """At the beginning the label of an example has all of C, which means that it is told from no other."""
+    labels = np.full((len(examples), _SLOTS), -1, np.int32)
+    alphas = np.zeros((len(examples), _SLOTS), np.float32)
+    labels[:, 0], alphas[:, 0] = examples[:, 1], C
+    return labels, alphas
+
+
+def _rows(X: csr_array) -> tuple[Any, Any, Any]:
+    return X.data, *_lists(X)
+
+
+def _lists(matrix: csr_array) -> tuple[Any, Any]:
+    return matrix.indices.astype(np.int32), matrix.indptr.astype(np.int64)
+
+
+def _common(nodes: Nodes) -> NDArray[np.float32]:
+    paths = nodes.closure.astype(np.float32)
+    common: NDArray[np.float32] = (paths @ paths.T).toarray()
+    return common

@@ -1,0 +1,122 @@
+"""Weights drawn towards those of the parents, against dense minimisation and scikit-learn."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.svm import LinearSVC
+
+from taxocaps.linear.config import LinearConfig
+from taxocaps.linear.nodes import Nodes
+from taxocaps.linear.recursive import fit_recursive, mixtures, scores_recursive
+
+
+def edges_of(nodes, root):
+    """Pairs of node and parent; the root comes after the nodes, and None stands for weights that are 0."""
+    top = len(nodes)
+    pairs = [(node, parent) for node, parents in enumerate(nodes.parents) for parent in parents or [top]]
+    return [*pairs, (top, None)] if root == "learned" else [(n, None if p == top else p) for n, p in pairs]
+
+
+def incidence(nodes, root):
+    """[edges, nodes + 1]: the penalty is 1/2 || incidence @ W ||^2."""
+    edges = edges_of(nodes, root)
+    matrix = np.zeros((len(edges), len(nodes) + 1))
+    for row, (node, parent) in enumerate(edges):
+        matrix[row, node] = 1
+        if parent is not None:
+            matrix[row, parent] = -1
+    return matrix if root == "learned" else matrix[:, :-1]
+
+
+def data_term(case, config, margins):
+    """The cost of errors and its gradient by the margins, [n, L]."""
+    signs = np.where(case.labels, 1, -1)
+    if config.loss == "logistic":
+        return config.C * np.logaddexp(0, -signs * margins).sum(), -config.C * signs * expit(-signs * margins)
+    short = np.maximum(0, 1 - signs * margins)
+    return config.C * (short**2).sum(), -2 * config.C * signs * short
+
+
+def reference(case, config):
+    """The smallest objective, and the margins there, by L-BFGS on dense arrays."""
+    nodes = Nodes.of(case.classes)
+    matrix = incidence(nodes, config.root)
+    X = np.hstack([case.values, np.ones((len(case.values), 1))])
+
+    def objective(flat):
+        W = flat.reshape(matrix.shape[1], -1)
+        cost, slope = data_term(case, config, X @ W[nodes.own].T)
+        gradient = matrix.T @ (matrix @ W)
+        np.add.at(gradient, nodes.own, slope.T @ X)
+        return 0.5 * ((matrix @ W) ** 2).sum() + cost, gradient.ravel()
+
+    start = np.zeros(matrix.shape[1] * X.shape[1])
+    found = minimize(
+        objective, start, jac=True, method="L-BFGS-B", options={"maxiter": 5000, "ftol": 1e-13, "gtol": 1e-8}
+    )
+    return found.fun, X @ found.x.reshape(matrix.shape[1], -1)[nodes.own].T
+
+
+def objective_of(weights, case, config):
+    """The objective, the inner nodes being where they are best for the weights of the labels."""
+    nodes = Nodes.of(case.classes)
+    matrix = incidence(nodes, config.root)
+    known = np.hstack([weights.coef.toarray(), weights.intercept[:, None]]).astype(float)  # [L, V + 1]
+    free = np.setdiff1d(np.arange(matrix.shape[1]), nodes.own)
+    fixed = matrix[:, nodes.own] @ known
+    inner = np.linalg.lstsq(matrix[:, free], -fixed, rcond=None)[0]
+    penalty = 0.5 * ((fixed + matrix[:, free] @ inner) ** 2).sum()
+    return penalty + data_term(case, config, weights.margins(case.X).astype(float))[0]
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+@pytest.mark.parametrize("root", ["learned", "zero"])
+@pytest.mark.parametrize("name", ["tree", "closed_tree", "graph"])
+def test_the_objective_is_the_smallest_there_is(name, root, loss, request):
+    case = request.getfixturevalue(name)
+    config = LinearConfig(structure="recursive", loss=loss, root=root, C=2.0, drop_below=0.0, tolerance=1e-6)
+    smallest, margins = reference(case, config)
+    weights = fit_recursive(case.X, case.Y, case.classes, config)
+    assert objective_of(weights, case, config) == pytest.approx(smallest, rel=1e-3)
+    np.testing.assert_allclose(weights.margins(case.X), margins, atol=0.02)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+def test_a_flat_taxonomy_with_its_root_at_zero_is_the_ordinary_classifier(loss, flat):
+    model = LinearSVC(C=3, tol=1e-8) if loss == "hinge" else LogisticRegression(C=3, solver="liblinear", tol=1e-8)
+    expected = OneVsRestClassifier(model).fit(flat.values, flat.labels.astype(int)).decision_function(flat.values)
+    config = LinearConfig(structure="recursive", loss=loss, root="zero", C=3.0, drop_below=0.0, tolerance=1e-9)
+    margins = fit_recursive(flat.X, flat.Y, flat.classes, config).margins(flat.X)
+    np.testing.assert_allclose(margins, expected, atol=2e-3)
+
+
+@pytest.mark.parametrize("root", ["learned", "zero"])
+@pytest.mark.parametrize("name", ["tree", "graph"])
+def test_mixtures_have_the_covariance_of_the_penalty(name, root, request):
+    nodes = Nodes.of(request.getfixturevalue(name).classes)
+    matrix = incidence(nodes, root)
+    covariance = np.linalg.inv(matrix.T @ matrix)[np.ix_(nodes.own, nodes.own)]
+    mixed = mixtures(nodes, root)
+    for first, second in itertools.product(range(len(mixed)), repeat=2):
+        one, two = (dict(zip(m.shared.tolist(), m.factors, strict=True)) for m in (mixed[first], mixed[second]))
+        found = sum(one[vector] * two.get(vector, 0) for vector in one)
+        found += mixed[first].own ** 2 * (first == second)
+        assert found == pytest.approx(covariance[first, second])
+    assert [mixture.scale for mixture in mixed] == pytest.approx(np.diag(covariance))
+
+
+def test_in_a_tree_weights_are_sums_along_the_path(tree):
+    for name, mixture in zip(tree.classes.names, mixtures(Nodes.of(tree.classes), "learned"), strict=True):
+        assert mixture.own in (0, 1)
+        assert mixture.factors.tolist() == [1] * len(mixture.factors)
+        assert mixture.own + len(mixture.factors) == tree.classes.taxonomy.depth(name) + 1  # the root is on it
+
+
+def test_scores_are_the_logistic_function_of_margins(tree):
+    margins = np.linspace(-5, 5, 10, dtype=np.float32).reshape(2, 5)
+    np.testing.assert_allclose(scores_recursive(margins, tree.classes), expit(margins), rtol=1e-6)
