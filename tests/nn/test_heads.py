@@ -23,24 +23,45 @@ def test_a_dense_head_takes_batches_of_fewer_rows():
 
 
 @pytest.mark.parametrize("sharing", ["channel", "label"])
-@pytest.mark.parametrize("mean", [True, False])
-def test_with_the_mean_a_document_said_twice_scores_as_said_once(mean, sharing):
+@pytest.mark.parametrize("pooling", ["sum", "mean", "weighted"])
+def test_with_the_mean_a_document_said_twice_scores_as_said_once(pooling, sharing):
     """One iteration of routing adds up what all rows say; dividing by their number undoes that."""
     torch.manual_seed(0)
     primary = PrimaryCapsules(width=2, features=3, channels=4, size=5)
-    head = CapsuleHead(primary, LabelCapsules((6, 4, 5), labels=7, size=3, iterations=1, sharing=sharing), mean=mean)
+    head = CapsuleHead(primary, LabelCapsules((6, 4, 5), labels=7, size=3, iterations=1, sharing=sharing), pooling)
     rows = torch.randn(3, 2, 3)
     once = head(rows, torch.tensor([[True, True, True]]))
     twice = head(torch.cat([rows, rows]), torch.ones(1, 6, dtype=torch.bool))
-    assert torch.allclose(once, twice, atol=1e-5) == mean
+    assert torch.allclose(once, twice, atol=1e-5) == (pooling != "sum")
 
 
-def test_the_mean_is_of_the_rows_that_exist():
+@pytest.mark.parametrize("pooling", ["mean", "weighted"])
+def test_the_mean_is_of_the_rows_that_exist(pooling):
     torch.manual_seed(0)
-    head = CapsuleHead(PrimaryCapsules(2, 3, 4, 5), LabelCapsules((6, 4, 5), 7, 3), mean=True)
+    head = CapsuleHead(PrimaryCapsules(2, 3, 4, 5), LabelCapsules((6, 4, 5), 7, 3), pooling)
     rows = torch.randn(3, 2, 3)
     alone = head(rows, torch.tensor([[True, True, True]]))
     padded = head(rows, torch.tensor([[True, True, True, False, False], [False] * 5]))
     assert torch.allclose(padded[:1], alone, atol=1e-6)
     assert padded[1].max() < 1e-4
     assert torch.isfinite(padded).all()
+
+
+def test_rows_count_by_their_weights_which_begin_equal():
+    """Against a loop over documents and rows; routing of one iteration divides by the number of labels."""
+    torch.manual_seed(0)
+    mean, weighted = (
+        CapsuleHead(PrimaryCapsules(2, 3, 4, 5), LabelCapsules((6, 4, 5), 7, 3, iterations=1), pooling)
+        for pooling in ("mean", "weighted")
+    )
+    weighted.load_state_dict(mean.state_dict() | {k: v for k, v in weighted.state_dict().items() if "weigh." in k})
+    rows, is_real = torch.randn(5, 2, 3), torch.tensor([[True, True, False], [True, True, True]])
+    assert torch.allclose(mean(rows, is_real), weighted(rows, is_real), atol=1e-6)
+    torch.nn.init.normal_(weighted.weigh.weight)
+    found, u = weighted(rows, is_real), weighted.primary(rows)
+    for document, numbers in enumerate(([0, 1], [2, 3, 4])):
+        weights = [(1 + weighted.weigh(rows[row].flatten()).exp()).log() for row in numbers]
+        total = sum(weight * u[row] for weight, row in zip(weights, numbers, strict=True)) / sum(weights) * 40  # [M, m]
+        s = torch.einsum("cm,lncm->ln", total, weighted.labels.weight) / 7
+        length = s.norm(dim=1)
+        assert torch.allclose(found[document], length**2 / (1 + length**2), atol=1e-5)

@@ -19,6 +19,7 @@ def make_config(**options):
         "batch_size": 8,
         "learning_rate": 0.1,
         "vectors_rate": 1.0,
+        "vectors_epsilon": 1e-8,
         "schedule": "cosine",
         "warmup": 0.1,
         "weight_decay": 0.0,

@@ -57,12 +57,13 @@ def test_the_learning_rate_by_hand(tagger, config, options, steps, expected):
 
 def test_the_optimizer_takes_the_options_and_all_weights(tagger, config):
     objective = tagger()
-    options = config(learning_rate=0.25, vectors_rate=3.0, weight_decay=0.125, warmup=0.0)
+    options = config(learning_rate=0.25, vectors_rate=3.0, vectors_epsilon=0.5, weight_decay=0.125, warmup=0.0)
     optimizer = TrainingModule(objective, options, 5, seed=0).configure_optimizers()["optimizer"]
-    rates_of = {id(weight): group["lr"] for group in optimizer.param_groups for weight in group["params"]}
+    groups = optimizer.param_groups
+    rates_of = {id(weight): (group["lr"], group["eps"]) for group in groups for weight in group["params"]}
     found = {name: rates_of.pop(id(weight)) for name, weight in objective.named_parameters()}
     # Word vectors are learned faster by a factor.
-    assert found == {"embedding.weight": 0.75, "linear.weight": 0.25, "linear.bias": 0.25}
+    assert found == {"embedding.weight": (0.75, 0.5), "linear.weight": (0.25, 1e-8), "linear.bias": (0.25, 1e-8)}
     assert not rates_of
     assert {group["weight_decay"] for group in optimizer.param_groups} == {0.125}
 

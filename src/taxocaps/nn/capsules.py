@@ -32,7 +32,16 @@ class PrimaryCapsules(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """The capsules of every row."""
-        return squash(self.linear(self.norm(x.flatten(1))).view(-1, self.channels, self.size))  # [R, M, m]
+        return self.capsules(self.features(x))  # [R, M, m]
+
+    def features(self, x: Tensor) -> Tensor:
+        """All features of every row, normalised if they are to be: [R, W F]."""
+        features: Tensor = self.norm(x.flatten(1))  # [R, W F]
+        return features
+
+    def capsules(self, features: Tensor) -> Tensor:
+        """The capsules of rows with these features: [R, M, m]."""
+        return squash(self.linear(features).view(-1, self.channels, self.size))  # [R, M, m]
 
 
 class LabelCapsules(nn.Module):

@@ -1,9 +1,12 @@
 """The two ends of the network: dense layers, or capsules with routing."""
 
 import itertools
+import math
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from taxocaps.nn.capsules import LabelCapsules, PrimaryCapsules
 
@@ -26,29 +29,46 @@ def to_documents(rows: Tensor, is_real: Tensor) -> Tensor:
 class CapsuleHead(nn.Module):
     """Primary capsules of every row, routed to one capsule per label; gives the lengths of those, from 0 to 1.
 
-    Routing adds up what all rows say, so that long documents have longer label capsules than short ones; with `mean`
-    the capsules of a document are divided by its number of rows first.
+    Routing adds up what all rows say, so that long documents have longer label capsules than short ones, and a row of
+    words that tell nothing counts as much as any other. With "mean" the capsules of a document are divided by its
+    number of rows first. With "weighted" rows have weights, w = softplus(a . x + b), learned, and 1 at the start;
+    capsules are multiplied by them and divided by their sum.
+
+    Departure: the paper has "sum"; the others are options.
 
     Shapes:
         x: [R, W, F]; is_real: [B, N]; returns [B, L].
     """
 
-    def __init__(self, primary: PrimaryCapsules, labels: LabelCapsules, *, mean: bool = False) -> None:
+    def __init__(
+        self, primary: PrimaryCapsules, labels: LabelCapsules, pooling: Literal["sum", "mean", "weighted"] = "sum"
+    ) -> None:
         """Join both kinds of capsules."""
         super().__init__()
-        self.mean = mean
+        self.pooling = pooling
         self.primary, self.labels = primary, labels
         self.label_parameters = ("labels.weight",)
+        if pooling == "weighted":
+            self.weigh = nn.Linear(primary.linear.in_features, 1)
+            nn.init.zeros_(self.weigh.weight)
+            nn.init.constant_(self.weigh.bias, math.log(math.e - 1))  # softplus of this is 1
 
     def forward(self, x: Tensor, is_real: Tensor) -> Tensor:
         """The length of each label's capsule."""
-        u = to_documents(self.primary(x), is_real)  # [B, N, M, m]
-        if self.mean:
-            rows = is_real.sum(dim=1).clamp(min=1)  # [B]
-            u = u * (_USUAL_ROWS / rows).to(u.dtype)[:, None, None, None]  # [B, N, M, m]
+        features = self.primary.features(x)  # [R, W F]
+        u = to_documents(self.primary.capsules(features), is_real)  # [B, N, M, m]
+        if self.pooling != "sum":
+            u = u * self._shares(features, is_real)[..., None, None]  # [B, N, M, m]
         # The square root of 0 has no gradient; a tiny square stands in for it.
         v: Tensor = self.labels(u)  # [B, L, n]
         return (v.square().sum(dim=-1) + 1e-12).sqrt()  # [B, L]
+
+    def _shares(self, features: Tensor, is_real: Tensor) -> Tensor:
+        """The share of each row in its document; all shares together are the usual number of rows. [B, N]."""
+        weights = is_real.to(features.dtype)  # [B, N]
+        if self.pooling == "weighted":
+            weights = to_documents(functional.softplus(self.weigh(features)).squeeze(1), is_real)  # [B, N]
+        return weights * (_USUAL_ROWS / weights.sum(dim=1, keepdim=True).clamp(min=1e-6))  # [B, N]
 
 
 class DenseHead(nn.Module):

@@ -29,6 +29,7 @@ class NetworkConfig(Settings):
     """The axes and sizes of the network; the defaults are the best found so far (`docs/quality.md`).
 
     Attributes:
+        kind: A network over words-matrices.
         recurrent: Whether an LSTM follows each convolution.
         attention: Whether its inputs are weighted by block.
         head: Capsules with dynamic routing, or dense layers.
@@ -45,13 +46,14 @@ class NetworkConfig(Settings):
         hidden: Sizes of the hidden layers of a dense head.
         head_filters: Filters of the third convolution, before a dense head.
         normalization: Whether the features of a row are normalised before the primary capsules.
-        pooling: Whether routing adds up what all rows say, or takes their mean, whatever their number.
+        pooling: Whether routing adds up what all rows say, or takes their mean, plain or with learned weights of rows.
         dropout: Share of the features of a document's words that are dropped in training.
         word_dropout: Share of a document's words that training takes for unknown ones.
     """
 
     section: ClassVar[str] = "network"
 
+    kind: Literal["words-matrix"] = "words-matrix"
     recurrent: Literal["none", "lstm"] = "lstm"
     attention: Literal["none", "blocks"] = "blocks"
     head: Literal["dense", "capsule"] = "capsule"
@@ -68,7 +70,7 @@ class NetworkConfig(Settings):
     hidden: tuple[_Size, ...] = (1024, 512)
     head_filters: _Size = 128
     normalization: Literal["none", "layer"] = "layer"
-    pooling: Literal["sum", "mean"] = "mean"
+    pooling: Literal["sum", "mean", "weighted"] = "weighted"
     dropout: Annotated[float, Between(0, 0.95)] = 0.4
     word_dropout: Annotated[float, Between(0, 0.95)] = 0.2
 
@@ -116,6 +118,7 @@ class WordsMatrixNetwork(nn.Module):
             self.layers.append(layer)
         head = _HEADS[config.head](config, sizes, width, features)
         self.head = head
+        self.gives_logits = config.head == "dense"
         self.label_parameters = tuple(f"head.{name}" for name in head.label_parameters)
         """The names of the weights whose first axis is the labels."""
 
@@ -177,7 +180,7 @@ def _capsule_head(config: NetworkConfig, sizes: Sizes, width: int, features: int
             compress=config.compress,
             gain=config.gain,
         ),
-        mean=config.pooling == "mean",
+        config.pooling,
     )
 
 

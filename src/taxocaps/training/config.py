@@ -17,6 +17,8 @@ class TrainingConfig(Settings):
         batch_size: Documents of a step, on each device.
         learning_rate: The highest step size of Adam.
         vectors_rate: The step size of word vectors, as a multiple of that: most words are met rarely.
+        vectors_epsilon: Adam's epsilon for word vectors. Adam makes steps of one size out of gradients of any size;
+            with an epsilon as large as the gradients of rare words, their vectors move as far as they have reason to.
         schedule: What becomes of the learning rate after the warm-up: it stays, or falls along a half cosine.
         warmup: Share of all steps in which the learning rate climbs from 0.
         weight_decay: How strongly weights are drawn towards 0 (AdamW).
@@ -32,7 +34,8 @@ class TrainingConfig(Settings):
     epochs: Annotated[int, Between(1, 100_000)] = 12
     batch_size: Annotated[int, Between(1, 100_000)] = 32
     learning_rate: Annotated[float, Between(1e-9, 10)] = 2e-3
-    vectors_rate: Annotated[float, Between(0, 1000)] = 4.0
+    vectors_rate: Annotated[float, Between(0, 1000)] = 16.0
+    vectors_epsilon: Annotated[float, Between(0, 1)] = 1e-4
     schedule: Literal["constant", "cosine"] = "cosine"
     warmup: Annotated[float, Between(0, 1)] = 0.1
     weight_decay: Annotated[float, Between(0, 10)] = 0.0

@@ -86,7 +86,8 @@ class TrainingModule(LightningModule):
         others = [weights for name, weights in named if not name.endswith("embedding.weight")]
         groups: list[dict[str, Any]] = [{"params": others}]
         if vectors:
-            groups.append({"params": vectors, "lr": rate * self._config.vectors_rate})
+            of_vectors = {"lr": rate * self._config.vectors_rate, "eps": self._config.vectors_epsilon}
+            groups.append({"params": vectors, **of_vectors})
         optimizer = torch.optim.AdamW(
             groups,
             lr=rate,
