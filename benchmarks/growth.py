@@ -16,10 +16,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from measure import in_own_process
-from step import step
+from step import BY_NAME, step
 from tables import Rows, Table
 from taxocaps.catalogue.presets import PRESETS, model_config
-from taxocaps.catalogue.variants import find_variant
 from taxocaps.estimators.config import ModelConfig
 from taxocaps.nn.estimate import estimate_training
 from taxocaps.nn.words_matrix import Sizes
@@ -82,7 +81,7 @@ class Growth:
     def _measure(self, case: Case) -> tuple[float, float]:
         """CPU seconds and the peak in megabytes."""
         if case not in self._known:
-            arguments = (find_variant(MODEL), self.config.network, self._sizes(case), case.batch, self.repeats)
+            arguments = (BY_NAME[MODEL.lower()], self.config.network, self._sizes(case), case.batch, self.repeats)
             cost = in_own_process(step, *arguments)
             self._known[case] = cost.result[0], cost.peak_megabytes
         return self._known[case]

@@ -13,10 +13,11 @@ from dataclasses import replace
 from measure import Cost, cpu_seconds, in_own_process
 from tables import Table
 from taxocaps.catalogue.presets import model_config
-from taxocaps.catalogue.variants import VARIANTS, Variant, find_variant
+from taxocaps.catalogue.variants import VARIANTS, Variant
 from taxocaps.nn.words_matrix import NetworkConfig, Sizes
 
 PRESET = "paper-rcv1"
+BY_NAME = {variant.name.lower(): variant for variant in VARIANTS}
 RCV1 = Sizes(vocabulary=50_000, D=50, N=100, T=20, labels=103)
 EURLEX = Sizes(vocabulary=50_000, D=50, N=200, T=20, labels=3_956)
 EURLEX_NETWORKS = {
@@ -96,7 +97,7 @@ def main() -> None:
     options = parser.parse_args()
     header = ("", "CPU time", "peak memory", "parameters")
     if options.eurlex:
-        best = find_variant("HE-AGCRCNN")
+        best = BY_NAME["he-agcrcnn"]
         networks = {
             name: replace(model_config(best.name, "paper-eurlex").network, **changes)
             for name, changes in EURLEX_NETWORKS.items()
@@ -104,7 +105,7 @@ def main() -> None:
         rows = [_row(name, in_own_process(step, best, network, EURLEX, 8, 1)) for name, network in networks.items()]
         print(Table("One training step, EUR-Lex shape, batch 8, one thread", header, rows).markdown())
         return
-    chosen = [find_variant(options.only)] if options.only else VARIANTS
+    chosen = [BY_NAME[options.only.lower()]] if options.only else VARIANTS
     rows = [
         _row(variant.name, in_own_process(step, variant, model_config(variant.name, PRESET).network, RCV1, 32, 3))
         for variant in chosen

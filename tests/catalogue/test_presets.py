@@ -6,12 +6,14 @@ import re
 import pytest
 
 from taxocaps.catalogue.presets import DEFAULT_MODEL, PRESETS, model_config
-from taxocaps.catalogue.variants import VARIANTS, find_variant
+from taxocaps.catalogue.registry import find_model
+from taxocaps.catalogue.variants import VARIANTS
 from taxocaps.errors import ConfigError
 from taxocaps.estimators.config import ModelConfig
 from taxocaps.settings import as_mapping, resolve
 
 names = [variant.name for variant in VARIANTS]
+BY_NAME = {variant.name: variant for variant in VARIANTS}
 AXES = {
     "graph.row_order": ("unordered", "ordered"),
     "network.recurrent": ("none", "lstm"),
@@ -28,7 +30,7 @@ def value_of(config, key):
 
 def test_the_names():
     assert set(PRESETS) == {"default", "fast", "paper-rcv1", "paper-reuters", "paper-eurlex"}
-    assert find_variant(DEFAULT_MODEL).name == DEFAULT_MODEL
+    assert find_model(DEFAULT_MODEL).name == DEFAULT_MODEL
 
 
 def test_the_default_is_the_defaults_themselves():
@@ -38,7 +40,7 @@ def test_the_default_is_the_defaults_themselves():
 
 @pytest.mark.parametrize(("preset", "name"), list(itertools.product(PRESETS, names)))
 def test_every_preset_resolves_with_every_variant(preset, name):
-    config, variant = model_config(name, preset), find_variant(name)
+    config, variant = model_config(name, preset), BY_NAME[name]
     for key in AXES:
         assert value_of(config, key) == getattr(variant, key.split(".")[1])
     assert resolve(ModelConfig, as_mapping(config)) == config
@@ -73,7 +75,8 @@ def test_the_numbers_of_the_paper(preset, p, N, size):
     assert (network.dropout, network.word_dropout, network.normalization) == (0.0, 0.0, "none")
     training = config.training
     assert (training.batch_size, training.learning_rate, training.schedule) == (32, 1e-3, "constant")
-    assert (training.vectors_rate, training.weight_decay, training.warmup) == (1.0, 0.0, 0.0)
+    assert (training.vectors_rate, training.vectors_epsilon, training.weight_decay) == (1.0, 1e-8, 0.0)
+    assert (training.warmup, config.walks.kind) == (0.0, "meta-path")
     assert (config.vocabulary.min_count, config.loss.floor) == (1, 0.0)
     assert (config.vectors.source, config.vectors.dimension) == ("skip-gram", 50)
     assert (config.walks.length, config.walks.per_label, config.label_vectors.dimension) == (500, 10, 200)
@@ -87,7 +90,7 @@ def test_later_layers_win():
 @pytest.mark.parametrize("key", AXES)
 def test_what_contradicts_the_model_is_refused(key):
     section, name = key.split(".")
-    variant = find_variant("TGRCNN")  # its attention and label weights can be changed without another contradiction
+    variant = BY_NAME["TGRCNN"]  # its attention and label weights can be changed without another contradiction
     right = getattr(variant, name)
     wrong = next(value for value in AXES[key] if value != right)
     assert model_config("TGRCNN", "default", {section: {name: right}}) == model_config("TGRCNN", "default")

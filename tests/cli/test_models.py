@@ -1,19 +1,20 @@
 import json
 
-from taxocaps.catalogue.variants import VARIANTS
+from taxocaps.catalogue.registry import MODELS
 
 
 def test_the_list_of_models(run):
     code, out, err = run("models")
     assert (code, err) == (0, "")
-    lines = [line.split() for line in out.splitlines()]
-    assert [line[0] for line in lines[1:]] == [variant.name for variant in VARIANTS]
-    assert len(lines) == 14
-    assert lines[-1] == ["HE-AGCRCNN", "ordered", "lstm", "blocks", "capsule", "taxonomy"]
+    lines = out.splitlines()
+    assert [line.split()[0] for line in lines] == ["model", *(model.name for model in MODELS)]
+    assert "labels weighted by the taxonomy" in lines[13]
+    assert "Kim 2014" in next(line for line in lines if line.startswith("CNN-non-static"))
 
 
 def test_json(run):
     code, out, _ = run("models", "--json")
     assert code == 0
-    assert [row["name"] for row in json.loads(out)] == [variant.name for variant in VARIANTS]
-    assert json.loads(out)[0]["row_order"] == "unordered"
+    rows = json.loads(out)
+    assert [row["name"] for row in rows] == [model.name for model in MODELS]
+    assert rows[0]["axes"]["graph"] == {"row_order": "unordered"}

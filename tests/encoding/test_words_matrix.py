@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from taxocaps.datasets import toy
-from taxocaps.encoding.words_matrix import MatrixDocuments, WordsMatrixEncoder, encode_chunk, store_documents
+from taxocaps.encoding.words_matrix import MatrixDocuments, WordsMatrixEncoder, encode_chunk
 from taxocaps.errors import GraphError
 from taxocaps.graph.config import GraphConfig
 from taxocaps.graph.document_graph import GraphOfWords
@@ -69,7 +69,7 @@ def test_documents_for_training_are_rows_and_padded_arrays():
 def test_stored_documents_equal_encoded_ones(tmp_path):
     encode, told = encoder(), []
     chunks = [encode.pipeline.chunk(TEXTS[:5]), encode.pipeline.chunk(["", *TEXTS[5:]])]
-    stored = store_documents(chunks, encode, tmp_path / "new" / "store", lambda *words: told.append(words), "storing")
+    stored = encode.store(chunks, tmp_path / "new" / "store", lambda *words: told.append(words), "storing")
     wanted = encode([*TEXTS[:5], "", *TEXTS[5:]])
     for name in ("words", "blocks", "block_counts", "offsets"):
         assert np.array_equal(getattr(stored.matrices, name), getattr(wanted, name)), name
@@ -83,9 +83,9 @@ def test_stored_documents_equal_encoded_ones(tmp_path):
 
 def test_storing_again_replaces_what_was_there(tmp_path):
     encode = encoder()
-    store_documents([encode.pipeline.chunk(TEXTS)], encode, tmp_path)
-    assert len(store_documents([encode.pipeline.chunk(TEXTS[:2])], encode, tmp_path).matrices) == 2
-    assert len(store_documents([], encode, tmp_path).matrices) == 0
+    encode.store([encode.pipeline.chunk(TEXTS)], tmp_path)
+    assert len(encode.store([encode.pipeline.chunk(TEXTS[:2])], tmp_path).matrices) == 2
+    assert len(encode.store([], tmp_path).matrices) == 0
 
 
 def test_a_document_that_cannot_be_stored_is_named_by_its_place(tmp_path):
@@ -93,7 +93,7 @@ def test_a_document_that_cannot_be_stored_is_named_by_its_place(tmp_path):
     many = " ".join(f"w{number}" for number in range(5_001))
     chunks = [encode.pipeline.chunk(TEXTS), encode.pipeline.chunk(["short", many])]
     with pytest.raises(GraphError, match=r"^document 14: ") as caught:
-        store_documents(chunks, encode, tmp_path)
+        encode.store(chunks, tmp_path)
     assert "\n" not in str(caught.value)
 
 

@@ -38,6 +38,7 @@ SMALL = {
         "batch_size": 4,
         "learning_rate": 0.002,
         "vectors_rate": 1.0,
+        "vectors_epsilon": 1e-8,
         "weight_decay": 0.0,
         "patience": 5,
         "device": "cpu",
@@ -45,11 +46,32 @@ SMALL = {
 }
 """All that matters is named, whatever the defaults may be."""
 
+SMALL_NETWORKS = {
+    "words-matrix": SMALL["network"],
+    "dgcnn": {"filters": (8, 8), "width": 1, "hidden": (16,), "dropout": 0.0},
+    "lstm": {"units": 8, "dropout": 0.0},
+    "kim-cnn": {"filters": 8, "dropout": 0.0},
+    "rcnn": {"context": 8, "hidden": 8, "dropout": 0.0},
+    "xml-cnn": {"filters": 8, "chunks": 2, "bottleneck": 8, "dropout": 0.0},
+    "hierarchical": {"units": 8, "attention_size": 8, "dropout": 0.0},
+    "bi-blosan": {"units": 8, "block": 3, "dropout": 0.0},
+    "sgm": {"units": 8, "layers": 1, "label_size": 8, "beam": 2, "dropout": 0.0},
+    "vdcnn": {"filters": (8, 8, 16, 16), "k": 4, "hidden": 16},
+    "capsule-text": {"filters": 16, "channels": 8, "capsule_size": 8, "iterations": 2},
+}
+"""Sizes of every kind of network, as small as can be."""
+
 
 @pytest.fixture(scope="session")
 def small():
     """Options of a tiny model."""
     return SMALL
+
+
+@pytest.fixture(scope="session")
+def small_networks():
+    """Options of the tiny networks of every kind."""
+    return SMALL_NETWORKS
 
 
 @pytest.fixture(scope="session")

@@ -5,14 +5,17 @@ import dataclasses
 import pytest
 
 from taxocaps.errors import ConfigError
-from taxocaps.estimators.config import ModelConfig
+from taxocaps.estimators.config import ModelConfig, used_options, used_sections
 from taxocaps.settings import as_mapping, fingerprint, parse_override, resolve
 from taxocaps.text.vectors import VectorsConfig
 
-SECTIONS = [field.name for field in dataclasses.fields(ModelConfig)]
+SECTIONS = [field.name for field in dataclasses.fields(ModelConfig) if field.name != "family"]
 CHANGES = {
     "labels": ("ancestors", "add"),
     "text": ("language", "de"),
+    "bag": ("min_documents", 3),
+    "linear": ("C", 2.5),
+    "tokens": ("length", 7),
     "vocabulary": ("min_count", 3),
     "graph": ("window", 4),
     "vectors": ("dimension", 7),
@@ -65,3 +68,14 @@ def test_a_configuration_survives_a_file():
     config = resolve(ModelConfig, *({section: dict([change])} for section, change in CHANGES.items()))
     assert resolve(ModelConfig, as_mapping(config)) == config
     assert resolve(ModelConfig, as_mapping(ModelConfig())) == ModelConfig()
+
+
+def test_a_model_reads_some_of_the_sections():
+    everything = {"family", *SECTIONS}
+    of_networks = {"vocabulary", "vectors", "network", "loss", "walks", "label_vectors"}
+    assert used_sections(ModelConfig()) == everything - {"bag", "linear", "tokens"}
+    lstm = resolve(ModelConfig, {"network": {"kind": "lstm"}})
+    assert used_sections(lstm) == everything - {"bag", "linear", "graph"}
+    assert used_sections(ModelConfig(family="linear")) == everything - of_networks - {"graph", "tokens"}
+    assert set(used_options(lstm)) == used_sections(lstm)
+    assert resolve(ModelConfig, used_options(lstm)) == lstm

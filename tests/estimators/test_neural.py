@@ -12,7 +12,7 @@ from taxocaps.corpus.labels import label_matrix
 from taxocaps.errors import ModelError
 from taxocaps.estimators.base import Labelled, Work
 from taxocaps.estimators.config import ModelConfig
-from taxocaps.estimators.neural import WordsMatrixScorer
+from taxocaps.estimators.neural import NetworkScorer
 from taxocaps.settings import resolve
 from taxocaps.taxonomy.embedding import train_label_vectors
 from taxocaps.text.pipeline import TextPipeline
@@ -28,7 +28,7 @@ def fit_scorer(small, toys, tmp_path):
     runs = iter(range(100))
 
     def fit_it(*layers, classes=toys[1], documents=toys[0], seed=0, start=None, **work):
-        scorer = WordsMatrixScorer(resolve(ModelConfig, small, *layers), classes, seed)
+        scorer = NetworkScorer(resolve(ModelConfig, small, *layers), classes, seed)
         scorer.start = start
         folder = work.pop("folder", tmp_path / str(next(runs)))
         return scorer, scorer.fit(documents, documents, Work(folder, **work))
@@ -125,7 +125,7 @@ def test_progress_names_every_stage(fit_scorer):
     assert list(dict.fromkeys(stage for stage, _, _ in told)) == [
         "reading documents",
         "training word vectors",
-        "building words-matrices",
+        "encoding documents",
         "encoding validation documents",
         "learning label vectors",
         "training",
@@ -169,7 +169,7 @@ def test_starting_from_another_model_keeps_its_weights(fit_scorer, toys, fewer, 
     newer, _ = fit_scorer(axes, STILL, start=older, seed=9)
     places = [toys[1].names.index(name) for name in fewer[1].names]
     others = [place for place in range(10) if place not in places]
-    fresh = WordsMatrixScorer(newer.config, toys[1], 9)
+    fresh = NetworkScorer(newer.config, toys[1], 9)
     fresh.encoder = newer.encoder
     unlearned = fresh._objective(8, None).network.state_dict()
     assert newer.objective.network.label_parameters
@@ -206,7 +206,7 @@ def test_saved_and_loaded_weights_are_the_same(fit_scorer, toys, tmp_path, head)
     folder.mkdir()
     scorer.save(folder)
     assert {path.name for path in folder.iterdir()} == {"vocabulary.tsv", "weights.safetensors"}
-    loaded = WordsMatrixScorer(scorer.config, scorer.classes, seed=99).load(folder)
+    loaded = NetworkScorer(scorer.config, scorer.classes, seed=99).load(folder)
     assert same(state(loaded), state(scorer))
     assert np.array_equal(loaded.predict_scores(toys[0].texts), scorer.predict_scores(toys[0].texts))
 
@@ -217,11 +217,11 @@ def test_weights_of_another_network_are_refused(fit_scorer, tmp_path):
     wider = dataclasses.replace(scorer.config, network=dataclasses.replace(scorer.config.network, units=5))
     message = f"{tmp_path / 'weights.safetensors'}: damaged, or not the weights of this model"
     with pytest.raises(ModelError) as caught:
-        WordsMatrixScorer(wider, scorer.classes).load(tmp_path)
+        NetworkScorer(wider, scorer.classes).load(tmp_path)
     assert str(caught.value) == message
     weights = load_file(tmp_path / "weights.safetensors")
     del weights["embedding.weight"]
     save_file(weights, tmp_path / "weights.safetensors")
     with pytest.raises(ModelError) as caught:
-        WordsMatrixScorer(scorer.config, scorer.classes).load(tmp_path)
+        NetworkScorer(scorer.config, scorer.classes).load(tmp_path)
     assert str(caught.value) == message

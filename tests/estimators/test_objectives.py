@@ -1,6 +1,7 @@
 """Losses of objectives by hand and by loops; weights of negatives as the taxonomy has them."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,8 +12,10 @@ from scipy.sparse import csr_array
 from torch import nn
 
 from taxocaps.errors import ConfigError
-from taxocaps.estimators.objectives import LossConfig, PointwiseObjective
+from taxocaps.estimators.objectives import LossConfig, PointwiseObjective, SequenceObjective
+from taxocaps.nn.blocks import SequenceSizes
 from taxocaps.nn.losses import margin_loss
+from taxocaps.nn.sequence.sgm import SGM, SGMConfig
 from taxocaps.taxonomy.weights import cosine_similarity, negative_weights, unit_vectors
 from taxocaps.training.batches import Batch
 
@@ -182,3 +185,30 @@ def test_one_pass_measures_loss_and_scores(gives_logits):
     assert network.calls == 1
     assert torch.equal(loss, objective.loss(batch))
     assert torch.equal(scores, objective.scores(batch))
+
+
+def test_labels_are_tied_to_their_parents_in_training_only():
+    torch.manual_seed(0)
+    network = torch.nn.Linear(3, 2)
+    network.label_parameters = ("weight", "bias")
+    edges = torch.tensor([[0], [1]])
+    batch = Batch(torch.arange(4), (torch.randn(4, 3),), torch.tensor([[1.0, 0.0]]).expand(4, 2))
+    config = LossConfig(kind="cross-entropy", label_weights="uniform")
+    plain = PointwiseObjective(network, config, gives_logits=True, edges=edges)
+    tied = PointwiseObjective(network, replace(config, recursive=0.1), gives_logits=True, edges=edges)
+    parent, child = network.weight.detach()
+    extra = 0.1 * 0.5 * (child - parent).square().sum()
+    assert torch.isclose(tied.loss(batch), plain.loss(batch) + extra)
+    assert torch.equal(tied.measure(batch)[0], plain.measure(batch)[0])
+    assert torch.equal(tied.scores(batch), plain.scores(batch))
+
+
+def test_a_network_of_sequences_is_asked_for_loss_and_scores():
+    network = SGM(SGMConfig(units=4, layers=1, label_size=4), SequenceSizes(9, 3, 3)).eval()
+    objective = SequenceObjective(network)
+    batch = Batch(torch.arange(2), (torch.tensor([[2, 3], [4, 0]]), torch.tensor([2, 1])), torch.eye(3)[:2])
+    loss, scores = objective.measure(batch)
+    assert torch.equal(loss, objective.loss(batch))
+    assert torch.equal(loss, network.loss(*batch.inputs, batch.targets))
+    assert torch.equal(scores, objective.scores(batch))
+    assert scores.shape == (2, 3)

@@ -1,11 +1,15 @@
+import pytest
+
 from taxocaps.estimators.config import ModelConfig
-from taxocaps.estimators.neural import WordsMatrixScorer
+from taxocaps.estimators.linear import LinearScorer
+from taxocaps.estimators.neural import NetworkScorer
 from taxocaps.estimators.scorers import make_scorer
 
 
-def test_a_new_scorer_has_what_it_was_made_with_and_is_not_fitted(toys):
-    config = ModelConfig()
+@pytest.mark.parametrize(("family", "kind"), [("network", NetworkScorer), ("linear", LinearScorer)])
+def test_a_new_scorer_has_what_it_was_made_with_and_is_not_fitted(toys, family, kind):
+    config = ModelConfig(family=family)
     scorer = make_scorer(config, toys[1], 5)
-    assert type(scorer) is WordsMatrixScorer
+    assert type(scorer) is kind
     assert (scorer.config, scorer.classes, scorer.seed) == (config, toys[1], 5)
-    assert not hasattr(scorer, "objective")
+    assert not hasattr(scorer, "encoder")

@@ -46,7 +46,7 @@ def test_every_step_follows_an_edge_and_every_label_begins_its_walks(shape, kind
 @pytest.mark.parametrize("shape", SHAPES)
 def test_meta_paths_go_up_and_down_or_down_and_up(shape):
     taxonomy = SHAPES[shape]
-    for walk in random_walks(taxonomy, WalkConfig(length=41, per_label=5), seed=2):
+    for walk in random_walks(taxonomy, WalkConfig(kind="meta-path", length=41, per_label=5), seed=2):
         steps = names_of(taxonomy, walk)
         for start, middle, end in zip(steps[0:-2:2], steps[1:-1:2], steps[2::2], strict=True):
             up = is_edge(taxonomy, middle, start) and is_edge(taxonomy, middle, end)
@@ -55,7 +55,7 @@ def test_meta_paths_go_up_and_down_or_down_and_up(shape):
 
 
 def test_on_a_tree_meta_paths_stay_in_their_level():
-    for walk in random_walks(TREE, WalkConfig(length=41, per_label=5), seed=3):
+    for walk in random_walks(TREE, WalkConfig(kind="meta-path", length=41, per_label=5), seed=3):
         steps = names_of(TREE, walk)
         assert len({TREE.depth(name) for name in steps[::2]}) == 1
 

@@ -8,6 +8,7 @@ from taxocaps.errors import ConfigError
 from taxocaps.workflows.config import (
     TRAINING_KEYS,
     EncodeConfig,
+    config_as_mapping,
     config_as_yaml,
     resolve_config,
     resolve_run_config,
@@ -35,12 +36,32 @@ def test_a_mistake_in_a_file_names_the_file(tmp_path):
 
 
 def test_the_written_configuration_reads_back(tmp_path):
-    config = resolve_config(overrides=["graph.window=5", "text.language=de"])
+    config = resolve_run_config(overrides=["graph.window=5", "text.language=de"])
     file = tmp_path / "run.yaml"
     file.write_text(config_as_yaml(config))
-    assert resolve_config(file) == config
-    assert set(yaml.safe_load(file.read_text())) == {"corpus", "text", "vocabulary", "graph", "vectors"}
+    assert resolve_run_config(file) == config
+    assert resolve_config(file).graph.window == 5
     assert resolve_config() == EncodeConfig()
+
+
+def test_a_configuration_shows_what_its_model_reads(tmp_path):
+    config = resolve_run_config(overrides=["bag.min_documents=3"], options={"model": "svm"})
+    file = tmp_path / "run.yaml"
+    file.write_text(config_as_yaml(config))
+    assert set(yaml.safe_load(file.read_text())) == {
+        *("model", "preset", "seed", "corpus", "family", "labels", "text"),
+        *("bag", "linear", "training", "decision"),
+    }
+    assert config_as_mapping(config)["bag"]["min_documents"] == 3
+    assert resolve_run_config(file) == config
+
+
+def test_a_file_is_read_for_the_model_that_is_asked_for(tmp_path):
+    file = tmp_path / "run.yaml"
+    file.write_text("network: {widths: [2, 3]}")
+    assert resolve_run_config(file, options={"model": "CNN-non-static"}).network.widths == (2, 3)
+    with pytest.raises(ConfigError, match=r"run\.yaml: unknown configuration key network\.widths"):
+        resolve_run_config(file)
 
 
 def test_training_keys_are_those_that_only_training_reads():

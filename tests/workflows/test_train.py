@@ -265,7 +265,7 @@ def test_people_are_told_where_the_work_stands(train_it):
     assert list(stages) == [
         "reading documents",
         "training word vectors",
-        "building words-matrices",
+        "encoding documents",
         "encoding validation documents",
         "learning label vectors",
         "training",
@@ -331,7 +331,7 @@ def whole(tmp_path_factory, toy_files, tiny):
     [
         ("reading documents", 0),
         ("training word vectors", 1),
-        ("building words-matrices", 8),
+        ("encoding documents", 8),
         ("learning label vectors", 1),
         ("training", 1),
         ("training", 5),

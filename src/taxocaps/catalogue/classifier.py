@@ -12,11 +12,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from taxocaps.catalogue.presets import DEFAULT_MODEL, model_config
-from taxocaps.catalogue.variants import find_variant
+from taxocaps.catalogue.registry import find_model
 from taxocaps.encoding.corpus_words import Text
 from taxocaps.errors import ConfigError, CorpusError
 from taxocaps.estimators.base import Labelled, Work
-from taxocaps.estimators.config import ModelConfig
+from taxocaps.estimators.config import ModelConfig, used_options
 from taxocaps.estimators.model import FittedModel, ModelName, fit_model
 from taxocaps.estimators.persistence import load_model, save_model
 from taxocaps.estimators.scorers import make_scorer
@@ -100,7 +100,7 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if start is not None:
             _check_start(start, config)
         targets = self._targets(y, config, start)
-        name = ModelName(find_variant(self.model).name, self.preset, self._seed())
+        name = ModelName(find_model(self.model).name, self.preset, self._seed())
         training = _together(_check_texts(X), targets.labels)
         held_out = self._validation(validation, targets, config)
         if held_out is None:
@@ -160,7 +160,7 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             model.name.model,
             model.classes.taxonomy,
             model.name.preset,
-            settings=as_mapping(model.config),
+            settings=used_options(model.config),
             random_state=model.name.seed,
         )
         classifier._take(model, "names")

@@ -1,12 +1,12 @@
 """Named settings: the paper's own for its three data sets, the best here, and a quick one."""
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from taxocaps.catalogue.variants import find_variant
+from taxocaps.catalogue.registry import Model, find_model
 from taxocaps.errors import ConfigError
-from taxocaps.estimators.config import ModelConfig
+from taxocaps.estimators.config import ModelConfig, used_sections
 from taxocaps.settings import merge, resolve
 
 __all__ = ["DEFAULT_MODEL", "PRESETS", "model_config"]
@@ -31,11 +31,13 @@ _PAPER: Mapping[str, Any] = {
         "word_dropout": 0.0,
     },
     "loss": {"down": 0.5, "floor": 0.0},
+    "walks": {"kind": "meta-path"},
     "training": {
         "epochs": 20,
         "batch_size": 32,
         "learning_rate": 1e-3,
         "vectors_rate": 1.0,
+        "vectors_epsilon": 1e-8,
         "schedule": "constant",
         "warmup": 0.0,
     },
@@ -74,24 +76,35 @@ def model_config(model: str, preset: str, *layers: Mapping[str, Any]) -> ModelCo
     Raises:
         ConfigError: For an unknown name or option, or for one that contradicts the model.
     """
-    variant = find_variant(model)
-    axes: dict[str, dict[str, str]] = {
-        "graph": {"row_order": variant.row_order},
-        "network": {"recurrent": variant.recurrent, "attention": variant.attention, "head": variant.head},
-        "loss": {"label_weights": variant.label_weights},
-    }
-    is_plain = variant.head == "dense" and variant.label_weights == "uniform"
-    usual_loss = {"loss": {"kind": "cross-entropy" if is_plain else "margin"}}
-    config = resolve(ModelConfig, _find_preset(preset), axes, usual_loss, *layers)
-    for section, values in axes.items():
-        for key, value in values.items():
-            found = getattr(getattr(config, section), key)
+    found = find_model(model)
+    named = _find_preset(preset)
+    if not found.is_variant:  # presets have settings for the sizes and the loss of our own networks only
+        named = {section: values for section, values in named.items() if section not in ("network", "loss")}
+    config = resolve(ModelConfig, named, found.usual, found.axes, *layers)
+    _check_axes(found, config)
+    _check_sections(found, config, layers)
+    return config
+
+
+def _check_axes(model: Model, config: ModelConfig) -> None:
+    """Refuse options that contradict the name of a model."""
+    for section, decided in model.axes.items():
+        values = decided.items() if isinstance(decided, Mapping) else [("", decided)]
+        for key, value in values:
+            found = getattr(getattr(config, section), key) if key else getattr(config, section)
             if found != value:
                 raise ConfigError(
-                    f"{section}.{key}={found} contradicts the model {variant.name}, which has {value}; "
+                    f"{section}{'.' * bool(key)}{key}={found} contradicts the model {model.name}, which has {value}; "
                     "leave it out, or choose another model (see: taxocaps models)"
                 )
-    return config
+
+
+def _check_sections(model: Model, config: ModelConfig, layers: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse options that the model would never look at."""
+    used = used_sections(config)
+    for section in merge(*layers):
+        if section not in used:
+            raise ConfigError(f"{model.name} has no options {section}; it has {', '.join(sorted(used))}")
 
 
 def _find_preset(name: str) -> Mapping[str, Any]:

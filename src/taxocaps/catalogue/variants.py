@@ -1,13 +1,10 @@
 """The thirteen variants of the paper (its Table 2): one row each, five axes."""
 
 import dataclasses
-import difflib
 from dataclasses import dataclass
 from typing import Literal
 
-from taxocaps.errors import ConfigError
-
-__all__ = ["VARIANTS", "Variant", "find_variant"]
+__all__ = ["VARIANTS", "Variant"]
 
 
 @dataclass(frozen=True)
@@ -50,22 +47,3 @@ VARIANTS = (
     ),
 )
 """All variants, in the order of the paper; each HE row is its base with one axis changed."""
-
-
-def find_variant(name: str) -> Variant:
-    """The variant of a name, in any case.
-
-    Raises:
-        ConfigError: For an unknown name; the nearest is named.
-
-    >>> find_variant("he-agcrcnn").label_weights
-    'taxonomy'
-    """
-    by_name = {variant.name.lower(): variant for variant in VARIANTS}
-    if name.lower() in by_name:
-        return by_name[name.lower()]
-    nearest = difflib.get_close_matches(name.lower(), by_name, n=1)
-    hint = (
-        f"did you mean {by_name[nearest[0]].name}?" if nearest else f"there are {', '.join(v.name for v in VARIANTS)}"
-    )
-    raise ConfigError(f"no model is called {name!r}; {hint}")

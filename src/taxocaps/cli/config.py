@@ -20,9 +20,9 @@ def config(config: "RunConfig", as_json: AsJson = False) -> None:
     The preset and what the model decides, then --config, then --set. Save it, change it, and give it to a command with
     --config.
     """
-    from taxocaps.workflows.config import config_as_yaml
+    from taxocaps.workflows.config import config_as_mapping, config_as_yaml
 
     if as_json:
-        print_json(config)
+        print_json(config_as_mapping(config))
     else:
         typer.echo(config_as_yaml(config), nl=False)

@@ -3,21 +3,33 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from taxocaps.progress import Progress, silent
-from taxocaps.text.pipeline import TextPipeline
 from taxocaps.text.token_chunk import TokenChunk
 from taxocaps.text.vector_files import WordVectors, load_vectors
 from taxocaps.text.vectors import VectorsConfig, align, train_skip_gram
 from taxocaps.text.vocabulary import Vocabulary, VocabularyConfig, WordCounter
 
-__all__ = ["Text", "count_words", "learn_vectors", "tokenise"]
+__all__ = ["Pipeline", "Text", "count_words", "learn_vectors", "tokenise"]
 
 Text = str | Sequence[str]
 """A text, or ready tokens, which replace the text pipeline."""
+
+
+class Pipeline(Protocol):
+    """Makes words out of texts: the text pipeline, or what stands in its place."""
+
+    def chunk(self, documents: Iterable[Text]) -> TokenChunk:
+        """The words of many documents."""
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of all that decides the words."""
+
 
 _CHUNK = 1_024
 
@@ -34,7 +46,7 @@ class _Sentences:
 
 
 def tokenise(
-    texts: Sequence[Text], pipeline: TextPipeline, progress: Progress = silent, stage: str = "reading documents"
+    texts: Sequence[Text], pipeline: Pipeline, progress: Progress = silent, stage: str = "reading documents"
 ) -> list[TokenChunk]:
     """The words of many documents, in chunks."""
     chunks = []

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from taxocaps.encoding.corpus_words import Pipeline, Text
 from taxocaps.errors import GraphError
 from taxocaps.graph.config import GraphConfig
 from taxocaps.graph.store import StoreWriter, open_store
 from taxocaps.graph.words_matrix import WordsMatrices, encode_documents
 from taxocaps.progress import Progress, silent
 from taxocaps.settings import as_mapping
-from taxocaps.text.pipeline import TextPipeline
 from taxocaps.text.token_chunk import TokenChunk
 from taxocaps.text.vocabulary import Vocabulary
 
-__all__ = ["MatrixDocuments", "WordsMatrixEncoder", "encode_chunk", "store_documents", "write_store"]
+__all__ = ["MatrixDocuments", "WordsMatrixEncoder", "encode_chunk", "write_store"]
 
 
 @dataclass(frozen=True)
@@ -49,14 +49,36 @@ class WordsMatrixEncoder:
         threads: Threads for the compiled part.
     """
 
-    pipeline: TextPipeline
+    pipeline: Pipeline
     vocabulary: Vocabulary
     graph: GraphConfig = field(default_factory=GraphConfig)
     threads: int = 1
 
-    def __call__(self, documents: Iterable[str | Sequence[str]]) -> WordsMatrices:
+    def __call__(self, documents: Iterable[Text]) -> WordsMatrices:
         """The words-matrices of some texts, or of ready lists of words."""
         return encode_chunk(self.pipeline.chunk(documents), self.vocabulary, self.graph, self.threads)
+
+    def read(self, texts: Iterable[Text]) -> MatrixDocuments:
+        """The words-matrices of some texts, as a network takes them."""
+        return MatrixDocuments(self(texts))
+
+    def store(
+        self, chunks: Sequence[TokenChunk], folder: Path, progress: Progress = silent, stage: str = ""
+    ) -> MatrixDocuments:
+        """Write tokenised documents to a store, and open it: memory then holds what is in use.
+
+        Raises:
+            GraphError: For a document whose graph cannot be computed; it is named by its place, counted from 1.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        total = sum(map(len, chunks))
+        hashes = {"vocabulary": self.vocabulary.fingerprint, "text": self.pipeline.fingerprint}
+        manifest = {"config": {"graph": as_mapping(self.graph)}, "hashes": hashes}
+        try:
+            write_store(chunks, self, folder, manifest, lambda done: progress(stage, done, total))
+        except GraphError as error:
+            raise GraphError(f"document {(error.document or 0) + 1}: {error}") from error
+        return MatrixDocuments(open_store(folder).matrices)
 
 
 def encode_chunk(chunk: TokenChunk, vocabulary: Vocabulary, graph: GraphConfig, threads: int = 1) -> WordsMatrices:
@@ -104,26 +126,3 @@ def write_store(
             progress(done)
         writer.finish(manifest)
     return rows
-
-
-def store_documents(
-    chunks: Sequence[TokenChunk],
-    encoder: WordsMatrixEncoder,
-    folder: Path,
-    progress: Progress = silent,
-    stage: str = "building words-matrices",
-) -> MatrixDocuments:
-    """Write tokenised documents to a store, and open it: memory then holds what is in use.
-
-    Raises:
-        GraphError: For a document whose graph cannot be computed; it is named by its place, counted from 1.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    total = sum(map(len, chunks))
-    hashes = {"vocabulary": encoder.vocabulary.fingerprint, "text": encoder.pipeline.fingerprint}
-    manifest = {"config": {"graph": as_mapping(encoder.graph)}, "hashes": hashes}
-    try:
-        write_store(chunks, encoder, folder, manifest, lambda done: progress(stage, done, total))
-    except GraphError as error:
-        raise GraphError(f"document {(error.document or 0) + 1}: {error}") from error
-    return MatrixDocuments(open_store(folder).matrices)

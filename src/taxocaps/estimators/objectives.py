@@ -8,10 +8,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from taxocaps.nn.losses import margin_loss
+from taxocaps.nn.regularizers import recursive_regularization
+from taxocaps.nn.sequence.sgm import SGM
 from taxocaps.settings import Between, Settings
 from taxocaps.training.batches import Batch
 
-__all__ = ["LossConfig", "PointwiseObjective"]
+__all__ = ["LossConfig", "PointwiseObjective", "SequenceObjective"]
 
 _Share = Annotated[float, Between(0, 1)]
 
@@ -30,6 +32,7 @@ class LossConfig(Settings):
         upper: m+, the score from which on a label of the document costs nothing.
         lower: m-, the score up to which any other label costs nothing.
         down: lambda, the weight of negatives beside positives.
+        recursive: How strongly the output weights of a label are drawn towards those of its parent.
     """
 
     section: ClassVar[str] = "loss"
@@ -41,6 +44,7 @@ class LossConfig(Settings):
     upper: _Share = 0.9
     lower: _Share = 0.1
     down: Annotated[float, Between(0, 1e6)] = 1.5
+    recursive: Annotated[float, Between(0, 1e6)] = 0.0
 
 
 Network = TypeVar("Network", bound=nn.Module)
@@ -50,7 +54,13 @@ class PointwiseObjective(nn.Module, Generic[Network]):
     """A network that gives one number per label, and a loss that looks at each label on its own."""
 
     def __init__(
-        self, network: Network, config: LossConfig, *, gives_logits: bool, label_vectors: Tensor | None = None
+        self,
+        network: Network,
+        config: LossConfig,
+        *,
+        gives_logits: bool,
+        label_vectors: Tensor | None = None,
+        edges: Tensor | None = None,
     ) -> None:
         """Join them.
 
@@ -59,16 +69,19 @@ class PointwiseObjective(nn.Module, Generic[Network]):
             config: The loss.
             gives_logits: Whether the network gives logits; otherwise it gives scores from 0 to 1.
             label_vectors: [L, D] of length 1 each; with them, negatives near the labels of a document weigh less.
+            edges: [2, E] the columns of parents and of their children, for `loss.recursive`.
         """
         super().__init__()
         self.network: Network = network
         self._config, self._gives_logits = config, gives_logits
         self.register_buffer("label_vectors", label_vectors, persistent=False)
         self.label_vectors: Tensor | None
+        self.register_buffer("edges", edges, persistent=False)
+        self.edges: Tensor | None
 
     def loss(self, batch: Batch) -> Tensor:
-        """The mean over documents of the loss summed over labels; []."""
-        return self._loss(self.network(*batch.inputs), batch.targets)
+        """The mean over documents of the loss summed over labels, and what ties labels to their parents; []."""
+        return self._loss(self.network(*batch.inputs), batch.targets) + self._tie()
 
     def scores(self, batch: Batch) -> Tensor:
         """How well each label fits each document, from 0 to 1; [B, L]."""
@@ -110,6 +123,12 @@ class PointwiseObjective(nn.Module, Generic[Network]):
             down=config.down,
         )
 
+    def _tie(self) -> Tensor | float:
+        if self.edges is None or not self._config.recursive:
+            return 0.0
+        weights = self.network.get_parameter(str(self.network.label_parameters[0]))  # type: ignore[index]
+        return self._config.recursive * recursive_regularization(weights.flatten(1), self.edges)  # []
+
     def _as_scores(self, found: Tensor) -> Tensor:
         return found.sigmoid() if self._gives_logits else found
 
@@ -119,3 +138,26 @@ class PointwiseObjective(nn.Module, Generic[Network]):
         else:
             each = functional.binary_cross_entropy(found.clamp(0, 1), targets, reduction="none")  # [B, L]
         return each.sum(dim=1).mean()  # []
+
+
+class SequenceObjective(nn.Module):
+    """A network that gives the labels of a document one after another, learning the most frequent first."""
+
+    def __init__(self, network: SGM) -> None:
+        """Take a network; before training it must be told the frequencies of labels."""
+        super().__init__()
+        self.network = network
+
+    def loss(self, batch: Batch) -> Tensor:
+        """The cross entropy of the labels of each document, in their order; []."""
+        words, lengths = batch.inputs
+        return self.network.loss(words, lengths, batch.targets)
+
+    def scores(self, batch: Batch) -> Tensor:
+        """The highest probability of each label in the sequence that was found best; [B, L]."""
+        words, lengths = batch.inputs
+        return self.network.scores(words, lengths)
+
+    def measure(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Loss and scores; [] and [B, L]."""
+        return self.loss(batch), self.scores(batch)

@@ -17,11 +17,11 @@ from taxocaps._version import __version__
 from taxocaps.corpus.classes import Classes
 from taxocaps.errors import ModelError, TaxocapsError
 from taxocaps.estimators.base import FitReport
-from taxocaps.estimators.config import ModelConfig
+from taxocaps.estimators.config import ModelConfig, used_options
 from taxocaps.estimators.decisions import Calibration, Hierarchy
 from taxocaps.estimators.model import FittedModel, ModelName
 from taxocaps.estimators.scorers import make_scorer
-from taxocaps.settings import as_mapping, read_mapping, resolve
+from taxocaps.settings import read_mapping, resolve
 from taxocaps.taxonomy.readers import read_taxonomy
 from taxocaps.taxonomy.writers import write_taxonomy
 
@@ -110,7 +110,7 @@ def _write_config(model: FittedModel, folder: Path) -> None:
     """The options, with what they refer to: a model must not miss a file when it is moved."""
     import yaml
 
-    content = {**dataclasses.asdict(model.name), **as_mapping(model.config)}
+    content = {**dataclasses.asdict(model.name), **used_options(model.config)}
     source = model.config.text.stop_words
     if source not in ("default", "none"):
         shutil.copyfile(source, folder / "stop_words.txt")

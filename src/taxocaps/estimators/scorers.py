@@ -1,11 +1,16 @@
 """Which scorer a configuration asks for."""
 
+from collections.abc import Mapping
+
 from taxocaps.corpus.classes import Classes
 from taxocaps.estimators.base import TextScorer
 from taxocaps.estimators.config import ModelConfig
-from taxocaps.estimators.neural import WordsMatrixScorer
+from taxocaps.estimators.linear import LinearScorer
+from taxocaps.estimators.neural import NetworkScorer
 
 __all__ = ["make_scorer"]
+
+_SCORERS: Mapping[str, type[TextScorer]] = {"network": NetworkScorer, "linear": LinearScorer}
 
 
 def make_scorer(config: ModelConfig, classes: Classes, seed: int) -> TextScorer:
@@ -16,4 +21,4 @@ def make_scorer(config: ModelConfig, classes: Classes, seed: int) -> TextScorer:
         classes: The labels of the columns.
         seed: Of all randomness.
     """
-    return WordsMatrixScorer(config, classes, seed)
+    return _SCORERS[config.family](config, classes, seed)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from taxocaps.corpus.fields import CorpusConfig
 from taxocaps.errors import ConfigError
 from taxocaps.graph.config import GraphConfig
-from taxocaps.settings import Settings, as_mapping, nested, parse_override, read_mapping, resolve
+from taxocaps.settings import Settings, nested, parse_override, read_mapping, resolve
 from taxocaps.text.pipeline import TextConfig
 from taxocaps.text.vectors import VectorsConfig
 from taxocaps.text.vocabulary import VocabularyConfig
@@ -16,11 +16,19 @@ from taxocaps.text.vocabulary import VocabularyConfig
 if TYPE_CHECKING:
     from taxocaps.workflows.run_config import RunConfig
 
-__all__ = ["TRAINING_KEYS", "EncodeConfig", "config_as_yaml", "resolve_config", "resolve_run_config"]
+__all__ = [
+    "TRAINING_KEYS",
+    "EncodeConfig",
+    "config_as_mapping",
+    "config_as_yaml",
+    "resolve_config",
+    "resolve_run_config",
+]
 
 TRAINING_KEYS = (
     *("model", "preset", "seed", "labels"),
-    *("network", "loss", "walks", "label_vectors", "training", "decision"),
+    *("family", "bag", "linear", "tokens", "network"),
+    *("loss", "walks", "label_vectors", "training", "decision"),
 )
 """The keys of a configuration that only training reads; named here so that other commands need not load torch."""
 
@@ -49,7 +57,11 @@ def resolve_config(
     layers = _layers(file, overrides, options)
     # One file may serve all commands: what only training reads is passed over here.
     encoding = [{key: value for key, value in layer.items() if key not in TRAINING_KEYS} for layer in layers]
-    _check_file(EncodeConfig, file, encoding)
+    if file is not None:
+        try:
+            resolve(EncodeConfig, encoding[0])
+        except ConfigError as error:  # name the file if it alone, the first of the layers, is at fault
+            raise ConfigError(f"{file}: {error}") from error
     return resolve(EncodeConfig, *encoding)
 
 
@@ -57,21 +69,38 @@ def resolve_run_config(
     file: Path | None = None, overrides: Iterable[str] = (), options: Mapping[str, object] | None = None
 ) -> "RunConfig":
     """The configuration of training: the preset, what the model decides, then as `resolve_config`."""
+    layers = _layers(file, overrides, options)
+    if file is not None:
+        try:  # with the model that is meant: its name decides which keys there are
+            _run_config([*layers[:1], *({"model": layer["model"]} for layer in layers if "model" in layer)])
+        except ConfigError as error:
+            raise ConfigError(f"{file}: {error}") from error
+    return _run_config(layers)
+
+
+def _run_config(layers: Sequence[Mapping[str, Any]]) -> "RunConfig":
     from taxocaps.catalogue.presets import model_config
     from taxocaps.workflows.run_config import RUN_KEYS, RunConfig
 
-    layers = _layers(file, overrides, options)
-    _check_file(RunConfig, file, layers)
-    named = resolve(RunConfig, *layers)
-    sections = [{key: value for key, value in layer.items() if key not in RUN_KEYS} for layer in layers]
-    return replace(named, **vars(model_config(named.model, named.preset, *sections)))
+    def part(*, of_run: bool) -> list[Mapping[str, Any]]:
+        return [{key: value for key, value in layer.items() if (key in RUN_KEYS) == of_run} for layer in layers]
+
+    named = resolve(RunConfig, *part(of_run=True))
+    return replace(named, **vars(model_config(named.model, named.preset, *part(of_run=False))))
 
 
-def config_as_yaml(config: Settings) -> str:
-    """The configuration as the text of a YAML file."""
+def config_as_mapping(config: "RunConfig") -> Mapping[str, Any]:
+    """The options that the model reads, as nested plain values."""
+    from taxocaps.estimators.config import used_options
+
+    return used_options(config)
+
+
+def config_as_yaml(config: "RunConfig") -> str:
+    """The options that the model reads, as the text of a YAML file."""
     import yaml
 
-    return str(yaml.safe_dump(as_mapping(config), sort_keys=False, allow_unicode=True))
+    return str(yaml.safe_dump(dict(config_as_mapping(config)), sort_keys=False, allow_unicode=True))
 
 
 def _layers(
@@ -83,12 +112,3 @@ def _layers(
         *map(parse_override, overrides),
         *(nested(key, value) for key, value in (options or {}).items()),
     ]
-
-
-def _check_file(cls: type[Settings], file: Path | None, layers: Sequence[Mapping[str, Any]]) -> None:
-    """Name the file if it alone, the first of the layers, is at fault."""
-    if file is not None:
-        try:
-            resolve(cls, layers[0])
-        except ConfigError as error:
-            raise ConfigError(f"{file}: {error}") from error

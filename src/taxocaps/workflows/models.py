@@ -1,10 +1,10 @@
 """The models there are."""
 
-from taxocaps.catalogue.variants import VARIANTS, Variant
+from taxocaps.catalogue.registry import MODELS, Model
 
 __all__ = ["list_models"]
 
 
-def list_models() -> tuple[Variant, ...]:
+def list_models() -> tuple[Model, ...]:
     """Every model, with what sets it apart."""
-    return VARIANTS
+    return MODELS

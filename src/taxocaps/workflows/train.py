@@ -11,6 +11,7 @@ from pathlib import Path
 from taxocaps.catalogue.classifier import TaxoCapsClassifier
 from taxocaps.errors import CorpusError
 from taxocaps.estimators.base import Work
+from taxocaps.estimators.config import used_options
 from taxocaps.estimators.model import FittedModel
 from taxocaps.estimators.persistence import save_model
 from taxocaps.metrics.evaluation import Evaluation
@@ -26,7 +27,7 @@ from taxocaps.workflows.training_folder import Existing, TrainingFolder
 
 __all__ = ["TrainFiles", "TrainReport", "train"]
 
-_OF_WEIGHTS = ("text", "vocabulary", "graph", "vectors", "network", "loss")
+_OF_WEIGHTS = ("family", "text", "tokens", "vocabulary", "graph", "vectors", "network", "loss")
 """The sections that must stay as they are when training goes on from the weights of a model."""
 
 
@@ -176,7 +177,7 @@ def _read(files: TrainFiles, config: RunConfig) -> _Run:
 
 
 def _classifier(run: _Run, config: RunConfig) -> TaxoCapsClassifier:
-    settings = {key: value for key, value in as_mapping(config).items() if key not in RUN_KEYS}
+    settings = {key: value for key, value in used_options(config).items() if key not in RUN_KEYS}
     return TaxoCapsClassifier(config.model, run.taxonomy, config.preset, settings=settings, random_state=config.seed)
 
 

@@ -1,0 +1,181 @@
+"""All models side by side: what each costs, and how good it is after a fixed small budget.
+
+    python benchmarks/models.py                     # all that are missing in benchmarks/results/models.jsonl
+    python benchmarks/models.py --only SVM HAN      # some of them, again
+    python benchmarks/models.py --peer              # LR and SVM beside scikit-learn on the same matrix
+    python benchmarks/models.py --write             # put the results into docs/models.md
+
+The documents are some of pydocs, which comes with the package. Training takes 3,000 training documents, evenly chosen,
+for 3 epochs at the default sizes of each model, on one thread; thresholds are tuned on dev documents, and the figures
+are of these. It is the cost that can be compared here; what a model can do in the end it shows in longer training
+(docs/quality.md). Each model runs in a process of its own.
+"""
+
+import argparse
+import json
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from measure import in_own_process
+from tables import Table, put_between
+from taxocaps.catalogue.classifier import TaxoCapsClassifier
+from taxocaps.catalogue.registry import MODELS, find_model
+from taxocaps.corpus.classes import Classes
+from taxocaps.corpus.dataset import Dataset
+from taxocaps.corpus.labels import collect_classes, label_matrix
+from taxocaps.datasets import pydocs
+from taxocaps.encoding.bag import BagConfig, BagEncoder
+from taxocaps.estimators.base import Work
+from taxocaps.linear.config import LinearConfig
+from taxocaps.linear.methods import METHODS
+from taxocaps.text.pipeline import TextPipeline
+
+RESULTS = Path(__file__).parent / "results" / "models.jsonl"
+PAGE = Path(__file__).parents[1] / "docs" / "models.md"
+DOCUMENTS, EPOCHS = 3_000, 3
+CATALOGUE = ("model", "reads", "what it is", "published", "use it for")
+HEADER = ("model", "weights", "CPU s an epoch", "peak memory", "documents/s", "dev micro", "dev macro")
+
+
+class Clock:
+    """CPU seconds of training alone, by what progress tells."""
+
+    def __init__(self) -> None:
+        self.first = self.last = 0.0
+
+    def __call__(self, stage: str, done: int, total: int | None, note: str = "") -> None:
+        """Take the time, if it is of training."""
+        if stage.startswith("training") and "vectors" not in stage:
+            self.last = time.process_time()
+            self.first = self.first or self.last
+
+
+def part(data: Dataset, name: str, most: int | None = None) -> tuple[list[str], list[Sequence[str]]]:
+    """The texts and labels of a split, or of evenly chosen documents of it."""
+    found = data.splits[name]
+    found = found[:: max(1, len(found) // (most or len(found)))][:most]
+    return [document.text for document in found], [document.labels for document in found]
+
+
+def measure(name: str) -> dict[str, Any]:
+    """Train a model and use it."""
+    import torch
+
+    torch.set_num_threads(1)
+    data, clock = pydocs.load(), Clock()
+    train, dev = part(data, "train", DOCUMENTS), part(data, "dev", 1_000)
+    settings = {} if find_model(name).family == "linear" else {"training.epochs": EPOCHS}
+    classifier = TaxoCapsClassifier(name, data.taxonomy, settings=settings)
+    began = time.process_time()
+    with tempfile.TemporaryDirectory() as folder:
+        classifier.fit(*train, validation=dev, work=Work(Path(folder), progress=clock))
+    trained = time.process_time() - began
+    epochs = max(1, classifier.model_.report.epochs)
+    began = time.perf_counter()
+    classifier.predict(dev[0])
+    found = classifier.model_.validation
+    return {
+        "model": name,
+        "parameters": classifier.model_.scorer.parameters,
+        "epoch": (clock.last - clock.first) / epochs if clock.first else trained,
+        "rate": len(dev[0]) / (time.perf_counter() - began),
+        "micro": found.flat.micro.f1,
+        "macro": found.flat.macro.f1,
+    }
+
+
+def peers() -> Table:
+    """LR and SVM beside scikit-learn's one against the rest, on the same matrix and one thread."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.multiclass import OneVsRestClassifier
+    from sklearn.svm import LinearSVC
+
+    data = pydocs.load()
+    texts, labels = part(data, "train")
+    classes = Classes(collect_classes(labels, data.taxonomy), data.taxonomy)
+    Y, pipeline = label_matrix(labels, classes.names), TextPipeline()
+    chunks = [pipeline.chunk(texts)]
+    X = BagEncoder.learn(chunks, pipeline, BagConfig()).encode(chunks)
+    theirs = {"SVM": LinearSVC(), "LR": LogisticRegression(solver="liblinear")}
+    rows = []
+    for name, loss in (("SVM", "hinge"), ("LR", "logistic")):
+        config = LinearConfig(loss=loss, structure="flat")
+        ours_seconds, ours = _timed(lambda config=config: METHODS["flat"].fit(X, Y, classes, config).margins(X))
+        seconds, wanted = _timed(
+            lambda name=name: OneVsRestClassifier(theirs[name]).fit(X, Y.toarray().astype(int)).decision_function(X)
+        )
+        rows.append(
+            (
+                name,
+                f"{seconds:.1f} s",
+                f"{ours_seconds:.1f} s",
+                f"{ours_seconds / seconds:.2f}",
+                f"{np.abs(ours - wanted).max():.4f}",
+            )
+        )
+    title = f"Beside scikit-learn: {X.shape[0]:,} documents, {X.shape[1]:,} words, {len(classes):,} labels, CPU time"
+    return Table(title, ("", "scikit-learn", "taxocaps", "ratio", "greatest difference of margins"), rows)
+
+
+def _timed(work: Any) -> tuple[float, Any]:
+    began = time.process_time()
+    result = work()
+    return time.process_time() - began, result
+
+
+def catalogue() -> str:
+    """The table of all models, out of the catalogue."""
+    reads = {"linear": "bags of words", "sequence": "sequences of words", "graph": "graphs of words"}
+    rows = [(m.name, reads[m.family], m.summary, m.citation, m.use) for m in MODELS]
+    return Table("", CATALOGUE, rows).body().replace("---:", "---")
+
+
+def _row(result: dict[str, Any]) -> tuple[str, ...]:
+    return (
+        result["model"],
+        f"{result['parameters'] / 1e6:.2f} M",
+        f"{result['epoch']:.1f}",
+        f"{result['peak']:,.0f} MB",
+        f"{result['rate']:,.0f}",
+        f"{result['micro']:.3f}",
+        f"{result['macro']:.3f}",
+    )
+
+
+def results() -> dict[str, dict[str, Any]]:
+    """The newest result of each model, in the order of the catalogue."""
+    lines = RESULTS.read_text(encoding="utf-8").splitlines() if RESULTS.exists() else []
+    newest = {result["model"]: result for result in map(json.loads, lines)}
+    return {model.name: newest[model.name] for model in MODELS if model.name in newest}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", metavar="MODEL")
+    parser.add_argument("--peer", action="store_true", help="LR and SVM beside scikit-learn")
+    parser.add_argument("--write", action="store_true", help="put all results so far into docs/models.md")
+    options = parser.parse_args()
+    if options.peer:
+        print(peers().markdown())
+        return
+    known = results()
+    names = [find_model(name).name for name in options.only or ()] or [m.name for m in MODELS if m.name not in known]
+    for name in () if options.write and not options.only else names:
+        cost = in_own_process(measure, name)
+        result = {**cost.result, "peak": cost.peak_megabytes, "documents": DOCUMENTS, "epochs": EPOCHS}
+        RESULTS.parent.mkdir(exist_ok=True)
+        with RESULTS.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(result) + "\n")
+        print(" | ".join(_row(result)), flush=True)
+    if options.write:
+        put_between(PAGE, "catalogue", catalogue())
+        put_between(PAGE, "costs", Table("", HEADER, list(map(_row, results().values()))).body())
+
+
+if __name__ == "__main__":
+    main()
