@@ -24,7 +24,8 @@ demo: .venv/core  ## Train on the embedded corpus, beside a linear SVM, and labe
 	$(BIN)/taxocaps train --train $(DEMO)/pydocs/train.jsonl --dev $(DEMO)/pydocs/dev.jsonl --test $(DEMO)/pydocs/test.jsonl \
 		--taxonomy $(DEMO)/pydocs/taxonomy.tsv --preset fast --out $(DEMO)/model --overwrite
 	@echo; echo 'The same documents and threshold rule, for comparison:'
-	@$(BIN)/python benchmarks/linear_svm.py $(DEMO)/pydocs
+	@$(BIN)/taxocaps train --train $(DEMO)/pydocs/train.jsonl --dev $(DEMO)/pydocs/dev.jsonl --test $(DEMO)/pydocs/test.jsonl \
+		--taxonomy $(DEMO)/pydocs/taxonomy.tsv --model SVM --out $(DEMO)/svm --overwrite
 	@echo; echo 'Where in the Python world do three sentences of the README belong?'
 	@$(BIN)/taxocaps predict $(DEMO)/model --at-least 1 \
 		--text 'Turns every document into a word-order-preserving graph of words, and that into a matrix of word blocks.' \

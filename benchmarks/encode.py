@@ -24,7 +24,7 @@ import numpy as np
 from measure import cpu_seconds, in_own_process
 from networkx_peer import words_matrix
 from samples import natural_words, real_documents, sized, write_synthetic
-from tables import Table, put_between
+from tables import PERFORMANCE, Table, put_between
 from taxocaps import Document, GraphConfig, TextPipeline
 from taxocaps.graph.words_matrix import WordsMatrices, encode_documents
 from taxocaps.workflows.encode import encode
@@ -263,7 +263,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="render docs/performance.md")
     options = parser.parse_args()
     if options.write and options.only:
-        parser.error("--write renders the whole page; leave --only out")
+        parser.error("--write renders all tables; leave --only out")
     samples = Samples(real_documents(options.data))
     tables = []
     for name in options.only or MEASUREMENTS:
@@ -275,19 +275,11 @@ def main() -> None:
 
 def _write_pages(tables: list[Table]) -> None:
     """All tables into docs/performance.md, and the first into the README."""
-    (ROOT / "docs" / "performance.md").write_text(_page(tables), encoding="utf-8")
+    machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+    head = f"Rendered by `python benchmarks/encode.py --write` on {machine}.\n"
+    put_between(PERFORMANCE, "encode", "\n".join([head, *(table.markdown() for table in tables)]))
     put_between(ROOT / "README.md", "speed", tables[0].body())
     print("written to docs/performance.md and README.md")
-
-
-def _page(tables: list[Table]) -> str:
-    machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
-    head = (
-        "# Speed and memory\n\n"
-        f"Rendered by `python benchmarks/encode.py --write` on {machine}. "
-        "Times are noisy; ratios are of times of the same run.\n"
-    )
-    return "\n".join([head, *(table.markdown() for table in tables)])
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from measure import in_own_process
 from step import BY_NAME, step
-from tables import Rows, Table
+from tables import Rows, Table, publish
 from taxocaps.catalogue.presets import PRESETS, model_config
 from taxocaps.estimators.config import ModelConfig
 from taxocaps.nn.estimate import estimate_training
@@ -112,6 +112,7 @@ def main() -> None:
     parser.add_argument("--compress", type=int, help="network.compress")
     parser.add_argument("--sharing", choices=("none", "channel", "label"), help="network.sharing")
     parser.add_argument("--only", nargs="*", choices=list(AXES), help="only these tables")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/performance.md")
     parser.add_argument("--repeats", type=int, default=5, help="steps of a case, of which the best counts (default: 5)")
     options = parser.parse_args()
     if options.repeats < 2:
@@ -122,8 +123,7 @@ def main() -> None:
     growth = Growth(model_config(MODEL, options.preset, {"network": changes}), options.repeats)
     settings = "".join(f", {name}={value}" for name, value in changes.items())
     print(f"# {MODEL}, preset {options.preset}{settings}\n")
-    for axis in options.only or AXES:
-        print(growth.table(axis).markdown(), flush=True)
+    publish([growth.table(axis) for axis in options.only or AXES], "growth", write=options.write)
 
 
 if __name__ == "__main__":

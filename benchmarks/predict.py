@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from measure import Cost, in_own_process
-from tables import Table
+from tables import Table, publish
 from taxocaps import Document, TextPipeline, read_documents
 from taxocaps.estimators.model import FittedModel
 from taxocaps.estimators.persistence import load_model
@@ -137,6 +137,7 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=2_000, help="documents at most (default: 2,000)")
     parser.add_argument("--tries", type=int, default=3, help="tries, of which the best counts (default: 3)")
     parser.add_argument("--peer", action="store_true", help="tf-idf with linear classifiers beside it")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
     options = parser.parse_args()
     documents = list(islice(read_documents(options.documents), options.limit))
     if not documents:
@@ -158,10 +159,11 @@ def main() -> None:
         "and network, or linear classifiers. Decide: all else, from calibrated scores to named labels."
     )
     rows = [_row(name, cost, len(documents)) for name, cost in costs.items()]
-    print(Table(f"Labelling {len(documents):,} documents of {words:.0f} raw words", header, rows, note).markdown())
     if options.peer:
         mine, theirs = (cost.result.cpu for cost in costs.values())
-        print(f"CPU time, taxocaps to scikit-learn: {mine / theirs:.1f}x")
+        note += f" CPU time, taxocaps to scikit-learn: {mine / theirs:.1f}x."
+    table = Table(f"Labelling {len(documents):,} documents of {words:.0f} raw words", header, rows, note)
+    publish([table], "predict", write=options.write)
 
 
 if __name__ == "__main__":

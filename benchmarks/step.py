@@ -11,7 +11,7 @@ import argparse
 from dataclasses import replace
 
 from measure import Cost, cpu_seconds, in_own_process
-from tables import Table
+from tables import Table, publish
 from taxocaps.catalogue.presets import model_config
 from taxocaps.catalogue.variants import VARIANTS, Variant
 from taxocaps.nn.words_matrix import NetworkConfig, Sizes
@@ -94,6 +94,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--eurlex", action="store_true", help="the EUR-Lex shape instead of all variants")
     parser.add_argument("--only", help="one variant")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/performance.md")
     options = parser.parse_args()
     header = ("", "CPU time", "peak memory", "parameters")
     if options.eurlex:
@@ -103,17 +104,19 @@ def main() -> None:
             for name, changes in EURLEX_NETWORKS.items()
         }
         rows = [_row(name, in_own_process(step, best, network, EURLEX, 8, 1)) for name, network in networks.items()]
-        print(Table("One training step, EUR-Lex shape, batch 8, one thread", header, rows).markdown())
+        table = Table("One training step, EUR-Lex shape, batch 8, one thread", header, rows)
+        publish([table], "step-eurlex", write=options.write)
         return
     chosen = [BY_NAME[options.only.lower()]] if options.only else VARIANTS
     rows = [
         _row(variant.name, in_own_process(step, variant, model_config(variant.name, PRESET).network, RCV1, 32, 3))
         for variant in chosen
     ]
-    print(Table("One training step, RCV1 shape, batch 32, one thread", header, rows).markdown())
+    steps = Table("One training step, RCV1 shape, batch 32, one thread", header, rows)
     costs = {form: in_own_process(routing, form) for form in ("factored", "stored")}
     rows = [(form, f"{cost.result:.2f} s", f"{cost.peak_megabytes:,.0f} MB") for form, cost in costs.items()]
-    print(Table("Routing alone, forwards and backwards", ("form", "CPU time", "peak memory"), rows).markdown())
+    alone = Table("Routing alone, forwards and backwards", ("form", "CPU time", "peak memory"), rows)
+    publish([steps, alone], "step", write=options.write)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Table", "put_between"]
+__all__ = ["PERFORMANCE", "Table", "publish", "put_between"]
+
+PERFORMANCE = Path(__file__).parents[1] / "docs" / "performance.md"
 
 Rows = list[tuple[str, ...]]
 
@@ -34,3 +36,11 @@ def put_between(page: Path, mark: str, text: str) -> None:
     before, _, rest = page.read_text(encoding="utf-8").partition(begin)
     _, _, after = rest.partition(end)
     page.write_text(f"{before}{begin}\n{text}\n{end}{after}", encoding="utf-8")
+
+
+def publish(tables: list[Table], mark: str, *, write: bool) -> None:
+    """Print tables and, if `write` says so, put them into their place in docs/performance.md."""
+    text = "\n".join(table.markdown() for table in tables)
+    print(text, flush=True)
+    if write:
+        put_between(PERFORMANCE, mark, text.rstrip() + "\n")

@@ -43,6 +43,28 @@ def test_what_is_printed(train, toy_files, tmp_path):
     assert "weights; training takes about" in err
 
 
+def test_every_command_takes_a_linear_model(run, toy_files, tmp_path):
+    files = ("--train", toy_files.documents, "--taxonomy", toy_files.taxonomy, "--test", toy_files.documents)
+    code, out, err = run("train", *files, "--model", "svm", "--set", "bag.min_documents=1", "--out", tmp_path / "svm")
+    assert code == 0
+    assert "SVM, preset default, seed 0" in out
+    assert "epochs" not in out
+    assert "classifiers: 10 of 10" in err
+    assert "epoch" not in (tmp_path / "svm" / "README.md").read_text()
+    code, out, _ = run("predict", tmp_path / "svm", "--text", "The goalkeeper saved the penalty.", "--at-least", "1")
+    assert code == 0
+    assert json.loads(out)["labels"][0]["label"] == "Sport"
+    assert run("evaluate", tmp_path / "svm", toy_files.documents)[0] == 0
+
+
+def test_a_model_has_only_its_own_options(check_refused, run, toy_files, tmp_path):
+    files = ("--train", toy_files.documents, "--out", tmp_path / "svm", "--model", "svm")
+    message = "SVM has no options graph; it has bag, decision, family, labels, linear, text, training"
+    check_refused(run("train", *files, "--set", "graph.window=4"), message)
+    check_refused(run("train", *files, "--set", "linear.loss=logistic"), "linear.loss=logistic contradicts the model SVM")
+    check_refused(run("train", *files[:-1], "smv"), "no model is called 'smv'; did you mean SVM?")
+
+
 def test_without_test_documents_the_validation_figures_are_shown(train):
     assert "On the validation documents (1):" in train()[1]
 

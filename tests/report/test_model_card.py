@@ -73,3 +73,9 @@ def test_headings_stand_alone(card):
         assert "\n\n\n" not in text
         assert text.endswith("\n")
         assert not any(line != line.rstrip() for line in lines)
+
+
+def test_a_model_without_epochs(card):
+    text = model_card(replace(card, epochs=(0, 0)))
+    assert "- 7,654,321 weights.\n" in text
+    assert "history.csv" not in text

@@ -83,7 +83,8 @@ def _show(report: "TrainReport") -> None:
     table.add_row("documents", ", ".join(f"{count:,} {name}" for name, count in report.documents.items()))
     table.add_row("labels", f"{report.labels:,}")
     table.add_row("weights", f"{report.parameters:,}")
-    table.add_row("epochs", f"{report.epochs}, the best is {report.best_epoch}")
+    if report.epochs:  # linear models have none
+        table.add_row("epochs", f"{report.epochs}, the best is {report.best_epoch}")
     table.add_row("time", f"{report.seconds:.0f} s")
     if report.unknown:
         table.add_row("labels outside the taxonomy", f"{len(report.unknown):,}, such as {next(iter(report.unknown))}")

@@ -23,7 +23,7 @@ class ModelCard:
         documents: Documents of each part.
         labels: Labels it can give.
         parameters: Weights that were learned.
-        epochs: Epochs that were trained, and the one that was kept.
+        epochs: Epochs that were trained, and the one that was kept; 0 for a model that has none.
         validation: Figures on the validation documents.
         test: Figures on the test documents.
     """
@@ -43,7 +43,7 @@ def model_card(card: ModelCard) -> str:
     """The card as Markdown."""
     parts = ", ".join(f"{count:,} {name}" for name, count in card.documents.items())
     trained, kept = card.epochs
-    epochs = f"{trained} epoch{'s' * (trained != 1)} trained, epoch {kept} kept"
+    epochs = f"; {trained} epoch{'s' * (trained != 1)} trained, epoch {kept} kept (`history.csv`)" if trained else ""
     lines = [
         f"# {card.name}, trained by taxocaps {__version__}",
         "",
@@ -51,7 +51,7 @@ def model_card(card: ModelCard) -> str:
         "",
         f"- Documents: {parts}. {_HELD_OUT if 'dev' not in card.documents else ''}",
         f"- Preset `{card.preset}`, seed {card.seed}; every option stands in `config.yaml`.",
-        f"- {card.parameters:,} weights; {epochs} (`history.csv`).",
+        f"- {card.parameters:,} weights{epochs}.",
         "",
         "## On the validation documents",
         "",

@@ -35,7 +35,7 @@ class TrainingConfig(Settings):
     batch_size: Annotated[int, Between(1, 100_000)] = 32
     learning_rate: Annotated[float, Between(1e-9, 10)] = 2e-3
     vectors_rate: Annotated[float, Between(0, 1000)] = 16.0
-    vectors_epsilon: Annotated[float, Between(0, 1)] = 1e-4
+    vectors_epsilon: Annotated[float, Between(1e-12, 1)] = 1e-4
     schedule: Literal["constant", "cosine"] = "cosine"
     warmup: Annotated[float, Between(0, 1)] = 0.1
     weight_decay: Annotated[float, Between(0, 10)] = 0.0
