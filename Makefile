@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 DEMO ?= demo
 
-.PHONY: help demo test test-unit test-slow lint docs format bench clean
+.PHONY: help demo test test-unit test-slow lint docs format bench paper clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
@@ -59,6 +59,17 @@ format: .venv/dev  ## Rewrite the code in the house format
 
 bench: .venv/dev  ## Speed and memory of encoding, beside networkx
 	$(BIN)/python benchmarks/encode.py
+
+# Table 1 counts the documents, table 2 comes out of the catalogue, the others are experiments of benchmarks/grid.toml.
+paper: .venv/dev  ## Rerun a table or figure of the paper, such as TABLE=3 or FIGURE=5 TAXONOMY=rcv1/taxonomy.tsv
+ifeq ($(FIGURE),5)
+	$(BIN)/taxocaps taxonomy reconstruct $(TAXONOMY) --plot docs/images/reconstruct-$(notdir $(patsubst %/,%,$(dir $(TAXONOMY)))).png
+else ifeq ($(TABLE),1)
+	$(BIN)/python benchmarks/run.py --statistics
+else ifneq ($(TABLE),2)
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/run.py --table $(TABLE)
+endif
+	$(BIN)/python benchmarks/render.py
 
 clean:  ## Remove what the targets made
 	rm -rf .venv $(DEMO) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

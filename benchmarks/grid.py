@@ -1,0 +1,79 @@
+"""The grid of experiments, the runs it asks for, and the results there are."""
+
+import json
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from taxocaps.catalogue.registry import MODELS, find_model
+from taxocaps.settings import fingerprint
+
+__all__ = ["RESULTS", "STATISTICS", "Experiment", "Run", "read_grid", "read_results"]
+
+GRID = Path(__file__).parent / "grid.toml"
+RESULTS = Path(__file__).parent / "results" / "runs.jsonl"
+STATISTICS = Path(__file__).parent / "results" / "data.jsonl"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One model trained once.
+
+    Attributes:
+        data: The folder of its documents, below build/.
+        model: The name of the model.
+        preset: The name of the preset.
+        seed: The seed.
+        settings: Options apart from the preset, such as `training.epochs=3`.
+        tests: The files that the model is measured on, besides its dev documents.
+    """
+
+    data: str
+    model: str
+    preset: str
+    seed: int
+    settings: tuple[str, ...]
+    tests: tuple[str, ...]
+
+    @property
+    def key(self) -> str:
+        """The same for the same run, wherever it is asked for; may be the name of a folder."""
+        settings = f"-{fingerprint(list(self.settings))[:8]}" if self.settings else ""
+        model = self.model.replace("(", "-").replace(")", "")
+        return f"{self.data}-{model}-{self.preset}-{self.seed}{settings}"
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Runs that belong together; `about` says what they show, `tables` which tables of the paper need them."""
+
+    name: str
+    about: str
+    runs: tuple[Run, ...]
+    tables: tuple[int, ...] = ()
+
+
+def read_grid(path: Path = GRID) -> dict[str, Experiment]:
+    """All experiments by name."""
+    grid = tomllib.loads(path.read_text(encoding="utf-8"))
+    return {
+        name: Experiment(name, row["about"], tuple(_runs(row)), tuple(row.get("tables", ())))
+        for name, row in grid.items()
+    }
+
+
+def _runs(row: Mapping[str, Any]) -> Iterator[Run]:
+    asked = row["models"]
+    models = [model.name for model in MODELS] if asked == ["*"] else [find_model(name).name for name in asked]
+    settings, tests = tuple(row.get("settings", ())), tuple(row.get("tests", ("test",)))
+    for seed in row["seeds"]:
+        for model in models:
+            yield Run(row["data"], model, row.get("preset", "default"), seed, settings, tests)
+
+
+def read_results(path: Path = RESULTS) -> dict[str, dict[str, Any]]:
+    """The newest result of each run, by its key."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return {result["key"]: result for result in map(json.loads, lines)}

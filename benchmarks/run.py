@@ -1,0 +1,178 @@
+"""Run the experiments of grid.toml: one model after another, one JSON line each.
+
+    python benchmarks/run.py --list                      # what there is, what is missing, and how long it will take
+    python benchmarks/run.py reuters transfer            # the missing runs of these experiments; all without names
+    python benchmarks/run.py reuters --models SVM HAN    # some of them
+    python benchmarks/run.py reuters --models SVM --again
+    python benchmarks/run.py --statistics                # count the documents of all data sets that there are
+
+A result is appended to benchmarks/results/runs.jsonl when its run is finished: what was run, a hash of the documents,
+versions, machine, times, and all metrics on dev and test documents. An interrupted run goes on from its last epoch, and
+finished ones are not run again. `python benchmarks/render.py` makes docs/results.md out of the results. Each run has a
+process of its own, and one thread unless --threads says otherwise: two runs side by side are faster than one on two.
+"""
+
+import argparse
+import dataclasses
+import json
+import platform
+import shutil
+from collections.abc import Iterable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from grid import RESULTS, STATISTICS, Experiment, Run, read_grid, read_results
+from measure import in_own_process
+from taxocaps.metrics.evaluation import Evaluation
+
+ROOT = Path(__file__).parents[1]
+WORK = ROOT / "build" / "runs"
+LIBRARIES = ("taxocaps", "torch", "numpy", "scikit-learn", "gensim")
+FEW_LABELS = 20
+"""So few that the figures of each label are kept."""
+
+
+def execute(run: Run, folder: Path, threads: int) -> dict[str, Any]:
+    """Train the model of a run, measure it, and tell all about it; an interrupted run goes on."""
+    import torch
+
+    from taxocaps.corpus.fields import CorpusConfig
+    from taxocaps.estimators.persistence import load_model
+    from taxocaps.workflows.config import resolve_run_config
+    from taxocaps.workflows.evaluate import evaluate_documents
+    from taxocaps.workflows.labelled import read_labelled
+    from taxocaps.workflows.train import TrainFiles, train
+
+    torch.set_num_threads(threads)
+    options = {"model": run.model, "preset": run.preset, "seed": run.seed}
+    config = resolve_run_config(None, run.settings, options)
+    files = TrainFiles(*(folder / name for name in ("train.jsonl", "taxonomy.tsv", "dev.jsonl")))
+    out = WORK / run.key
+    report = train(files, out, config, existing="resume" if (out / ".training").exists() else "overwrite")
+    assert report is not None
+    model, found, hashes = load_model(out), {}, []
+    for name in run.tests:
+        documents = read_labelled(folder / f"{name}.jsonl", CorpusConfig(), model.classes.taxonomy, "drop")
+        found[name] = _figures(evaluate_documents(model, documents))
+        fixed = dataclasses.replace(model, cuts=model.cuts * 0 + 0.5)
+        found[f"{name} at 0.5"] = _figures(evaluate_documents(fixed, documents))
+        hashes.append(documents.fingerprint)
+    shutil.rmtree(out)
+    return {
+        "labels": report.labels,
+        "documents": dict(report.documents),
+        "parameters": report.parameters,
+        "epochs": [report.epochs, report.best_epoch],
+        "test_hashes": hashes,
+        "dev": _figures(report.validation),
+        **found,
+    }
+
+
+def _figures(found: Evaluation) -> dict[str, Any]:
+    figures = found.as_dict()
+    if found.labels > FEW_LABELS:
+        del figures["label_rows"], figures["unseen"]
+    return figures
+
+
+def record(run: Run, cost: Any) -> dict[str, Any]:
+    """The line of a finished run."""
+    return {
+        "key": run.key,
+        **dataclasses.asdict(run),
+        "seconds": cost.wall_seconds,
+        "cpu_seconds": cost.cpu_seconds,
+        "peak_megabytes": cost.peak_megabytes,
+        "machine": f"{platform.machine()}, Python {platform.python_version()}",
+        "versions": {name: version(name) for name in LIBRARIES},
+        **cost.result,
+    }
+
+
+def show(experiments: Iterable[Experiment]) -> None:
+    """What there is and what is missing, with the time that it took or will take, as far as is known."""
+    known, total = read_results(), 0.0
+    for experiment in experiments:
+        done = [run for run in experiment.runs if run.key in known]
+        seconds = sum(known[run.key]["cpu_seconds"] for run in done)
+        total += seconds
+        print(f"{experiment.name}: {experiment.about}")
+        print(f"  {len(done)} of {len(experiment.runs)} runs done, {seconds / 60:.0f} CPU minutes")
+        for run in experiment.runs:
+            if run.key not in known:
+                print(f"  missing: {run.key}")
+    print(f"all runs that are done: {total / 3600:.1f} CPU hours")
+
+
+def statistics(folder: Path) -> dict[str, Any]:
+    """The paper's Table 1 for a folder of documents."""
+    from taxocaps import read_documents, read_taxonomy
+
+    counts: dict[str, int] = {}
+    words = labels = 0
+    seen: set[str] = set()
+    for name in ("train", "dev", "test"):
+        for document in read_documents(folder / f"{name}.jsonl"):
+            counts[name] = counts.get(name, 0) + 1
+            words += len(document.tokens or document.text.split())
+            labels += len(document.labels or ())
+            seen.update(document.labels or ())
+    total = sum(counts.values())
+    return {
+        "data": folder.name,
+        "documents": counts,
+        "labels": len(seen),
+        "depth": len(read_taxonomy(folder / "taxonomy.tsv").levels) - 1,
+        "words": words / total,
+        "labels_each": labels / total,
+        "documents_each": labels / len(seen),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("experiments", nargs="*", metavar="EXPERIMENT")
+    parser.add_argument("--models", nargs="+", metavar="MODEL", help="only these models")
+    parser.add_argument("--table", type=int, help="what this table of the paper needs")
+    parser.add_argument("--data", type=Path, default=ROOT / "build", help="where the folders of the data sets are")
+    parser.add_argument("--again", action="store_true", help="also what is done already")
+    parser.add_argument("--list", action="store_true", help="run nothing; show what there is and what is missing")
+    parser.add_argument("--statistics", action="store_true", help="run nothing; count documents, words and labels")
+    parser.add_argument("--threads", type=int, default=1)
+    options = parser.parse_args()
+    grid = read_grid()
+    for name in options.experiments:
+        if name not in grid:
+            parser.error(f"no experiment is called {name!r}; there are {', '.join(grid)}")
+    chosen = [grid[name] for name in options.experiments or grid]
+    if options.table:
+        chosen = [experiment for experiment in chosen if options.table in experiment.tables]
+    if options.list:
+        show(chosen)
+        return
+    if options.statistics:
+        names = sorted({run.data for experiment in chosen for run in experiment.runs})
+        rows = [statistics(options.data / name) for name in names if (options.data / name / "train.jsonl").exists()]
+        STATISTICS.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        return
+    wanted = {name.lower() for name in options.models or ()}
+    for run in dict.fromkeys(run for experiment in chosen for run in experiment.runs):
+        is_wanted = not wanted or run.model.lower() in wanted
+        if not is_wanted or (run.key in read_results() and not options.again):
+            continue
+        folder = options.data / run.data
+        if not (folder / "train.jsonl").exists():
+            print(f"{run.key}: {folder} is missing; make it with: taxocaps data (docs/data.md)", flush=True)
+            continue
+        result = record(run, in_own_process(execute, run, folder, options.threads))
+        RESULTS.parent.mkdir(exist_ok=True)
+        with RESULTS.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(result) + "\n")
+        flat = result[run.tests[0]]["flat"]
+        print(f"{run.key}: micro {flat['micro']['f1']:.4f}, macro {flat['macro']['f1']:.4f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
