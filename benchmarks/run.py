@@ -106,6 +106,13 @@ def show(experiments: Iterable[Experiment]) -> None:
     print(f"all runs that are done: {total / 3600:.1f} CPU hours")
 
 
+def count_documents(experiments: Iterable[Experiment], data: Path) -> None:
+    """Write the statistics of the data sets that there are."""
+    folders = sorted({data / run.data for experiment in experiments for run in experiment.runs})
+    rows = [statistics(folder) for folder in folders if (folder / "train.jsonl").exists()]
+    STATISTICS.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
 def statistics(folder: Path) -> dict[str, Any]:
     """The paper's Table 1 for a folder of documents."""
     from taxocaps import read_documents, read_taxonomy
@@ -153,25 +160,26 @@ def main() -> None:
         show(chosen)
         return
     if options.statistics:
-        names = sorted({run.data for experiment in chosen for run in experiment.runs})
-        rows = [statistics(options.data / name) for name in names if (options.data / name / "train.jsonl").exists()]
-        STATISTICS.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        count_documents(chosen, options.data)
         return
     wanted = {name.lower() for name in options.models or ()}
     for run in dict.fromkeys(run for experiment in chosen for run in experiment.runs):
         is_wanted = not wanted or run.model.lower() in wanted
-        if not is_wanted or (run.key in read_results() and not options.again):
-            continue
-        folder = options.data / run.data
-        if not (folder / "train.jsonl").exists():
-            print(f"{run.key}: {folder} is missing; make it with: taxocaps data (docs/data.md)", flush=True)
-            continue
-        result = record(run, in_own_process(execute, run, folder, options.threads))
-        RESULTS.parent.mkdir(exist_ok=True)
-        with RESULTS.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(result) + "\n")
-        flat = result[run.tests[0]]["flat"]
-        print(f"{run.key}: micro {flat['micro']['f1']:.4f}, macro {flat['macro']['f1']:.4f}", flush=True)
+        if is_wanted and (options.again or run.key not in read_results()):
+            finish(run, options.data / run.data, options.threads)
+
+
+def finish(run: Run, folder: Path, threads: int) -> None:
+    """Do a run and add its line to the results."""
+    if not (folder / "train.jsonl").exists():
+        print(f"{run.key}: {folder} is missing; make it with: taxocaps data (docs/data.md)", flush=True)
+        return
+    result = record(run, in_own_process(execute, run, folder, threads))
+    RESULTS.parent.mkdir(exist_ok=True)
+    with RESULTS.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(result) + "\n")
+    flat = result[run.tests[0]]["flat"]
+    print(f"{run.key}: micro {flat['micro']['f1']:.4f}, macro {flat['macro']['f1']:.4f}", flush=True)
 
 
 if __name__ == "__main__":
