@@ -99,7 +99,8 @@ def main() -> None:
         with RESULTS.open("a", encoding="utf-8") as file:
             file.write(json.dumps(result) + "\n")
         print(Table("Quality", HEADER, [_row(result)]).markdown())
-    rows = [_row(json.loads(line)) for line in RESULTS.read_text(encoding="utf-8").splitlines()]
+    results = map(json.loads, RESULTS.read_text(encoding="utf-8").splitlines())
+    rows = list({row[:4]: row for row in map(_row, results)}.values())  # of each the newest
     if options.table:
         print(Table("Quality", HEADER, rows).markdown())
     if options.write:

@@ -21,6 +21,7 @@ from taxocaps.annotations import AtLeast, Between, problem, read_value
         (-1, Annotated[int, Between(None, -2)], "must be at most -2"),
         ((1, 2), tuple[int, ...], None),
         ([1, 2], tuple[int, ...], "must be a list of a whole number"),
+        ((0, 1), tuple[Annotated[int, AtLeast(1)], ...], "must be a list of a whole number"),
     ],
 )
 def test_what_is_wrong_with_a_value(value, annotation, wrong):

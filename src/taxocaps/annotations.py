@@ -54,7 +54,7 @@ def problem(value: Any, annotation: Any) -> str | None:
         return None if None in problems else " or ".join(p for p in problems if p).replace(" or must be", " or")
     if origin is tuple:
         fits = isinstance(value, tuple) and all(problem(item, arguments[0]) is None for item in value)
-        return None if fits else f"must be a list of {_type_name(arguments[0])}"
+        return None if fits else f"must be a list of {_type_name(_without_bounds(arguments[0]))}"
     return None if annotation is Any or _is_a(value, annotation) else f"must be {_type_name(annotation)}"
 
 

@@ -45,6 +45,10 @@ def test_what_a_name_decides_cannot_be_changed():
         model_config("SVM", "default", {"linear": {"loss": "logistic"}})
     with pytest.raises(ConfigError, match=re.escape("family=network contradicts the model SVM, which has linear")):
         model_config("SVM", "default", {"family": "network"})
+    with pytest.raises(ConfigError, match=re.escape("family=linear contradicts the model LSTM, which has network")):
+        model_config("LSTM", "default", {"family": "linear"})
+    with pytest.raises(ConfigError, match=re.escape("network.kind=sgm contradicts the model LSTM, which has lstm")):
+        model_config("LSTM", "default", {"network": {"kind": "sgm"}})
     with pytest.raises(ConfigError, match=re.escape("network.directions=2 contradicts the model LSTM")):
         model_config("LSTM", "default", {"network": {"directions": 2}})
 

@@ -61,7 +61,8 @@ def test_a_model_has_only_its_own_options(check_refused, run, toy_files, tmp_pat
     files = ("--train", toy_files.documents, "--out", tmp_path / "svm", "--model", "svm")
     message = "SVM has no options graph; it has bag, decision, family, labels, linear, text, training"
     check_refused(run("train", *files, "--set", "graph.window=4"), message)
-    check_refused(run("train", *files, "--set", "linear.loss=logistic"), "linear.loss=logistic contradicts the model SVM")
+    refused = run("train", *files, "--set", "linear.loss=logistic")
+    check_refused(refused, "linear.loss=logistic contradicts the model SVM")
     check_refused(run("train", *files[:-1], "smv"), "no model is called 'smv'; did you mean SVM?")
 
 

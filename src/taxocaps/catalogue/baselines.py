@@ -36,11 +36,11 @@ def _linear(row: tuple[str, str, str, str], loss: str, structure: str, **usual: 
 
 
 def _network(row: tuple[str, str, str, str], axes: Mapping[str, Any], **usual: Any) -> Baseline:
-    return Baseline(row[0], "sequence", *row[1:], {"network": axes}, {**_USUAL, **usual})
+    return Baseline(row[0], "sequence", *row[1:], {"family": "network", "network": axes}, {**_USUAL, **usual})
 
 
 def _graph(row: tuple[str, str, str, str], recursive: float) -> Baseline:
-    axes = {"network": {"kind": "dgcnn"}, "graph": {"row_order": "unordered"}}
+    axes = {"family": "network", "network": {"kind": "dgcnn"}, "graph": {"row_order": "unordered"}}
     return Baseline(row[0], "graph", *row[1:], axes, {**_USUAL, "loss": {**_CROSS_ENTROPY, "recursive": recursive}})
 
 
@@ -179,4 +179,4 @@ BASELINES = (
         loss=_MARGIN,
     ),
 )
-"""All methods, in the order of the paper's tables."""
+"""All methods."""

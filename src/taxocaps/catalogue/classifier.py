@@ -16,7 +16,7 @@ from taxocaps.catalogue.registry import find_model
 from taxocaps.encoding.corpus_words import Text
 from taxocaps.errors import ConfigError, CorpusError
 from taxocaps.estimators.base import Labelled, Work
-from taxocaps.estimators.config import ModelConfig, used_options
+from taxocaps.estimators.config import ModelConfig, used_options, used_sections
 from taxocaps.estimators.model import FittedModel, ModelName, fit_model
 from taxocaps.estimators.persistence import load_model, save_model
 from taxocaps.estimators.scorers import make_scorer
@@ -213,12 +213,12 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 def _check_start(start: TaxoCapsClassifier, config: ModelConfig) -> None:
     """Weights fit only a network of the same shape over words of the same kind."""
     check_is_fitted(start)
-    for section in ("text", "graph", "network"):
+    for section in {"text", "graph", "tokens", "network"} & used_sections(config):
         theirs, ours = as_mapping(getattr(start.model_.config, section)), as_mapping(getattr(config, section))
         for key, value in ours.items():
-            if theirs[key] != value:
+            if theirs.get(key) != value:
                 raise ConfigError(
-                    f"the model to start from has {section}.{key}={theirs[key]}, not {value}; use the same options"
+                    f"the model to start from has {section}.{key}={theirs.get(key)}, not {value}; use the same options"
                 )
 
 

@@ -1,7 +1,7 @@
 """Named settings: the paper's own for its three data sets, the best here, and a quick one."""
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from taxocaps.catalogue.registry import Model, find_model
@@ -46,7 +46,7 @@ _PAPER: Mapping[str, Any] = {
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "default": {},
     "fast": {
-        "graph": {"N": 30},
+        "graph": {"N": 32},
         "vectors": {"epochs": 3},
         "network": {"units": 64, "dropout": 0.1, "word_dropout": 0.0},
         "training": {"epochs": 5, "batch_size": 64, "learning_rate": 3e-3},
@@ -80,29 +80,45 @@ def model_config(model: str, preset: str, *layers: Mapping[str, Any]) -> ModelCo
     named = _find_preset(preset)
     if not found.is_variant:  # presets have settings for the sizes and the loss of our own networks only
         named = {section: values for section, values in named.items() if section not in ("network", "loss")}
-    config = resolve(ModelConfig, named, found.usual, found.axes, *layers)
+    given = merge(*layers)
+    _check_kind(found, given)
+    config = resolve(ModelConfig, named, found.usual, found.axes, given)
     _check_axes(found, config)
-    _check_sections(found, config, layers)
+    _check_sections(found, config, given)
     return config
+
+
+def _check_kind(model: Model, given: Mapping[str, Any]) -> None:
+    """Refuse another kind of network before its options are looked at, which are others."""
+    network, decided = given.get("network"), model.axes.get("network", {})
+    if isinstance(network, Mapping) and network.get("kind", decided.get("kind")) != decided.get("kind"):
+        raise _contradiction(model, "network.kind", network["kind"], decided["kind"])
 
 
 def _check_axes(model: Model, config: ModelConfig) -> None:
     """Refuse options that contradict the name of a model."""
     for section, decided in model.axes.items():
-        values = decided.items() if isinstance(decided, Mapping) else [("", decided)]
-        for key, value in values:
-            found = getattr(getattr(config, section), key) if key else getattr(config, section)
-            if found != value:
-                raise ConfigError(
-                    f"{section}{'.' * bool(key)}{key}={found} contradicts the model {model.name}, which has {value}; "
-                    "leave it out, or choose another model (see: taxocaps models)"
-                )
+        found = getattr(config, section)
+        if not isinstance(decided, Mapping):
+            if found != decided:
+                raise _contradiction(model, section, found, decided)
+            continue
+        for key, value in decided.items():
+            if getattr(found, key) != value:
+                raise _contradiction(model, f"{section}.{key}", getattr(found, key), value)
 
 
-def _check_sections(model: Model, config: ModelConfig, layers: Sequence[Mapping[str, Any]]) -> None:
+def _contradiction(model: Model, key: str, found: object, wanted: object) -> ConfigError:
+    return ConfigError(
+        f"{key}={found} contradicts the model {model.name}, which has {wanted}; "
+        "leave it out, or choose another model (see: taxocaps models)"
+    )
+
+
+def _check_sections(model: Model, config: ModelConfig, given: Mapping[str, Any]) -> None:
     """Refuse options that the model would never look at."""
     used = used_sections(config)
-    for section in merge(*layers):
+    for section in given:
         if section not in used:
             raise ConfigError(f"{model.name} has no options {section}; it has {', '.join(sorted(used))}")
 

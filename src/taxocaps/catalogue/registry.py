@@ -50,7 +50,8 @@ def _of_variant(variant: Variant) -> Model:
         {"dense": "dense layers", "capsule": "capsules"}[variant.head],
         *(["labels weighted by the taxonomy"] if variant.label_weights == "taxonomy" else []),
     ]
-    axes: dict[str, dict[str, str]] = {
+    axes: dict[str, Any] = {
+        "family": "network",
         "graph": {"row_order": variant.row_order},
         "network": {
             "kind": "words-matrix",
