@@ -1,0 +1,154 @@
+"""RCV1-v2 in the LYRL2004 split (Lewis, Yang, Rose, Li 2004): token files with topics, or the raw news by day."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+
+from taxocaps.corpus.dataset import Dataset
+from taxocaps.corpus.document import Document
+from taxocaps.datasets.checks import check_counts, distinct
+from taxocaps.datasets.newsml import NewsItem, read_item
+from taxocaps.datasets.rcv1_topics import PUBLICATION, built_in_topics, read_topics
+from taxocaps.datasets.sources import Source, SourceFile
+from taxocaps.datasets.splits import last_tenth, named_splits
+from taxocaps.datasets.streamed import Streamed
+from taxocaps.errors import FileError
+from taxocaps.progress import Progress, silent
+from taxocaps.taxonomy.tree import Taxonomy
+
+__all__ = ["LAST_TRAINING_ID", "load"]
+
+LAST_TRAINING_ID = 26_150
+"""Training documents are those up to this id, test documents those after it: the news from 1 September 1996 on."""
+
+_TRAIN = "lyrl2004_tokens_train.dat"
+_TEST = tuple(f"lyrl2004_tokens_test_pt{number}.dat" for number in range(4))
+_QRELS = "rcv1-v2.topics.qrels"
+_OFFICIAL = {"topics": 103, "training documents": 23_149}
+_TEST_DOCUMENTS = 781_265
+_NUMBER = re.compile(r"(\d+)newsml\.xml$", re.IGNORECASE)
+
+_Topics = Mapping[int, tuple[str, ...]]
+
+
+def load(source: Path, *, check: bool = True, progress: Progress = silent) -> Dataset:
+    """Read RCV1-v2; the test documents are read while someone goes through them, the dev documents are the last tenth.
+
+    Documents of the token files have ready tokens (stemmed, without stop words, in their order) and no text. Documents
+    of raw news have title and text. Their topics are those of `rcv1-v2.topics.qrels` if that file is there; otherwise
+    their codes with all topics above them, and documents without a topic or without a region are left out, which is
+    how RCV1-v2 was made of RCV1.
+
+    Args:
+        source: A folder with `lyrl2004_tokens_train.dat`, `lyrl2004_tokens_test_pt0.dat` to `pt3`,
+            `rcv1-v2.topics.qrels` and `rcv1.topics.hier.orig`; or with files `*newsML.xml` in folders or daily `.zip`s.
+        check: Whether files and counts must be the official ones.
+        progress: Told how many documents are read.
+
+    Raises:
+        FileError: When a file is missing.
+        CorpusError: When a count is not the official one; for the test documents when they have been gone through.
+    """
+    files = Source(source, PUBLICATION)
+    raw = [] if files.get(_TRAIN) else files.find("*newsML.xml")
+    if not raw and not files.get(_TRAIN):
+        has_topics = files.get("rcv1v2_topics_by_doc.tsv", _QRELS)
+        raise files.missing(_TRAIN, " and no *newsML.xml" + ": there are topics, but no text" * bool(has_topics))
+    taxonomy = built_in_topics() if raw and not files.get("rcv1.topics.hier*") else read_topics(files)
+    parts = _raw_parts(files, raw, taxonomy) if raw else _token_parts(files, taxonomy, check)
+    train = list(_counted(distinct(parts["train"](), lambda d: d.id, PUBLICATION.title, check), progress))
+    train.sort(key=lambda document: int(document.id or 0))
+    if check:
+        counts = {"topics": len(taxonomy) - len(taxonomy.levels[0]), "training documents": len(train)}
+        check_counts(PUBLICATION.title, counts, _OFFICIAL)
+    first, last = last_tenth(train)
+    test = Streamed(parts["test"], title=PUBLICATION.title, expected=_TEST_DOCUMENTS if check else None)
+    return Dataset(
+        name="rcv1",
+        splits={**named_splits({"train": first, "dev": last}), "test": test},
+        taxonomy=taxonomy,
+        description=f"{PUBLICATION.title}, {'raw news' if raw else 'token files'}. Dev: the last tenth of the training "
+        "documents by time.",
+    )
+
+
+def _counted(documents: Iterable[Document], progress: Progress) -> Iterator[Document]:
+    for number, document in enumerate(documents, 1):
+        yield document
+        if number % 1_000 == 0:
+            progress("reading documents", number)
+
+
+def _token_parts(files: Source, taxonomy: Taxonomy, check: bool) -> dict[str, Callable[[], Iterator[Document]]]:
+    wanted = files.get if not check else files.one
+    test = [file for name in _TEST if (file := wanted(name))]
+    topics = _read_qrels(files.one(_QRELS), taxonomy)
+    train = files.one(_TRAIN)
+    return {
+        "train": lambda: _read_tokens(train, topics, None),
+        "test": lambda: (document for file in test for document in _read_tokens(file, topics, "test")),
+    }
+
+
+def _read_qrels(file: SourceFile, taxonomy: Taxonomy) -> _Topics:
+    """The topics of each document out of lines such as `E11 2286 1`; equal lists are one, to save memory."""
+    topics: dict[int, tuple[str, ...]] = {}
+    known: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for number, line in enumerate(file.lines(), 1):
+        fields = line.split()
+        if not fields:
+            continue
+        if len(fields) != 3 or not fields[1].isdecimal() or fields[0] not in taxonomy:
+            raise FileError(f"{file}, line {number}: not a known topic, a document and 1: {line!r}; correct the line")
+        together = (*topics.get(int(fields[1]), ()), fields[0])
+        topics[int(fields[1])] = known.setdefault(together, together)
+    return topics
+
+
+def _read_tokens(file: SourceFile, topics: _Topics, split: str | None) -> Iterator[Document]:
+    """Documents out of `.I 2286`, `.W` and lines of words."""
+    number, words = None, list[str]()
+    for line in chain(file.lines(), [".I"]):
+        if line.startswith(".I"):
+            if number is not None:
+                yield Document("", str(number), topics.get(number, ()), tuple(words), split)
+            number, words = _document_number(line, file), []
+        elif line != ".W":
+            words += line.split()
+
+
+def _document_number(line: str, file: SourceFile) -> int | None:
+    digits = line.removeprefix(".I").strip()
+    if digits and not digits.isdecimal():
+        raise FileError(f"{file}: {line!r} does not begin a document, such as '.I 2286'; download the file again")
+    return int(digits) if digits else None
+
+
+def _raw_parts(files: Source, raw: list[SourceFile], taxonomy: Taxonomy) -> dict[str, Callable[[], Iterator[Document]]]:
+    """The documents of the news, the oldest first, so that each daily archive is opened once."""
+    numbered = sorted(
+        ((int(match[1]), file) for file in raw if (match := _NUMBER.search(file.name))), key=lambda n: n[0]
+    )
+    qrels = files.get(_QRELS)
+    topics = _read_qrels(qrels, taxonomy) if qrels else None
+    return {
+        "train": lambda: _read_news(numbered, taxonomy, topics, None),
+        "test": lambda: _read_news(numbered, taxonomy, topics, "test"),
+    }
+
+
+def _read_news(
+    numbered: list[tuple[int, SourceFile]], taxonomy: Taxonomy, topics: _Topics | None, split: str | None
+) -> Iterator[Document]:
+    for number, file in numbered:
+        if (number > LAST_TRAINING_ID) == (split == "test"):
+            item = read_item(file)
+            labels = _official_topics(item, taxonomy) if topics is None else topics.get(number, ())
+            if labels:
+                yield Document(item.text, str(number), labels, split=split)
+
+
+def _official_topics(item: NewsItem, taxonomy: Taxonomy) -> tuple[str, ...]:
+    """The topics with all above them; none, so that the item is left out, if it has no region."""
+    return taxonomy.close(code for code in item.topics if code in taxonomy) if item.regions else ()
