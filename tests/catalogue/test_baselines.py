@@ -54,6 +54,10 @@ def test_what_a_name_decides_cannot_be_changed():
 
 
 def test_what_a_model_never_reads_is_refused():
+    with pytest.raises(ConfigError, match="SVM has no options network; it has bag"):
+        model_config("SVM", "default", {"network": {"kind": "lstm"}})
+    with pytest.raises(ConfigError, match=r"SGM\+GE has no options loss; it has decision"):
+        model_config("SGM+GE", "default", {"loss": {"down": 1.0}})
     with pytest.raises(ConfigError, match="SVM has no options graph; it has bag, decision, family, labels, linear"):
         model_config("SVM", "default", {"graph": {"window": 4}})
     with pytest.raises(ConfigError, match="LSTM has no options graph; it has decision, family"):

@@ -1,4 +1,5 @@
 import re
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +24,12 @@ def test_names_in_any_case_and_unknown_ones():
         find_model("smv")
     with pytest.raises(ConfigError, match="there are TGCNN"):
         find_model("zzz")
+
+
+def test_the_page_of_models_has_the_row_of_every_model():
+    page = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
+    for model in MODELS:
+        assert f"| {model.summary} | {model.citation} | {model.use} |" in page, "run: benchmarks/models.py --write"
 
 
 def test_a_summary_tells_the_axes_of_a_variant():

@@ -1,4 +1,5 @@
 from taxocaps.encoding.characters import CharacterPipeline
+from taxocaps.text.pipeline import TextPipeline
 
 
 def characters(*texts):
@@ -13,5 +14,5 @@ def test_ready_tokens_are_joined():
     assert characters(("Two", "words")) == ["two words"]
 
 
-def test_the_fingerprint_is_always_the_same():
-    assert CharacterPipeline().fingerprint == CharacterPipeline().fingerprint
+def test_the_fingerprint_is_not_that_of_words():
+    assert CharacterPipeline().fingerprint != TextPipeline().fingerprint

@@ -12,7 +12,7 @@ from sklearn.svm import LinearSVC
 
 from taxocaps.linear.config import LinearConfig
 from taxocaps.linear.nodes import Nodes
-from taxocaps.linear.recursive import fit_recursive, mixtures, scores_recursive
+from taxocaps.linear.recursive import fit_recursive, mixtures
 
 
 def edges_of(nodes, root):
@@ -115,8 +115,3 @@ def test_in_a_tree_weights_are_sums_along_the_path(tree):
         assert mixture.own in (0, 1)
         assert mixture.factors.tolist() == [1] * len(mixture.factors)
         assert mixture.own + len(mixture.factors) == tree.classes.taxonomy.depth(name) + 1  # the root is on it
-
-
-def test_scores_are_the_logistic_function_of_margins(tree):
-    margins = np.linspace(-5, 5, 10, dtype=np.float32).reshape(2, 5)
-    np.testing.assert_allclose(scores_recursive(margins, tree.classes), expit(margins), rtol=1e-6)

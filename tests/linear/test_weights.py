@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array, random_array
 
 import taxocaps.linear.weights
-from taxocaps.linear.weights import LinearWeights, sparse, sparse_row, stack
+from taxocaps.linear.weights import LinearWeights, sparse_row, stack
 
 
 @pytest.fixture
@@ -32,18 +32,9 @@ def test_no_documents_have_no_margins(weights):
 def test_small_weights_and_zeros_are_dropped(cut):
     coef = np.array([[0.1, -0.3, 0.0], [0.2, 0.0, -0.1]], np.float32)
     expected = np.where(np.abs(coef) < np.float32(cut), 0, coef)
-    found = sparse(coef, cut)
-    assert found.nnz == np.count_nonzero(expected)
-    np.testing.assert_array_equal(found.toarray(), expected)
     rows = stack([sparse_row(row, cut) for row in coef], 3)
     np.testing.assert_array_equal(rows.toarray(), expected)
-    assert rows.nnz == found.nnz
-
-
-def test_sparse_leaves_its_input_alone():
-    coef = csr_array(np.array([[0.1, 0.9]], np.float32))
-    sparse(coef, 0.5)
-    assert coef.toarray().tolist() == np.array([[0.1, 0.9]], np.float32).tolist()
+    assert rows.nnz == np.count_nonzero(expected)
 
 
 def test_no_rows_can_be_stacked():

@@ -13,7 +13,6 @@ from taxocaps.nn.blocks import (
     SequenceSizes,
     is_real,
     masked_max,
-    masked_mean,
     read_real,
     word_embedding,
 )
@@ -40,15 +39,13 @@ def test_the_vector_of_padding_is_zero_and_stays_so():
     assert embedding.weight.grad[4].all()
 
 
-def test_maximum_and_mean_are_those_of_real_places():
+def test_the_maximum_is_that_of_real_places():
     x, lengths = sequences()
     x = x - 5 * is_real(lengths, 7)[..., None]  # all below 0, where padding would win
     mask = is_real(lengths, 7)
     for row, length in enumerate(LENGTHS):
         expected = x[row, :length].amax(dim=0) if length else torch.zeros(3)
         assert torch.equal(masked_max(x, mask)[row], expected)
-        expected = x[row, :length].mean(dim=0) if length else torch.zeros(3)
-        assert torch.allclose(masked_mean(x, mask)[row], expected)
 
 
 def test_the_maximum_of_nothing_has_a_finite_gradient():
@@ -61,7 +58,7 @@ def test_the_maximum_of_nothing_has_a_finite_gradient():
 
 def test_sequences_without_places():
     x, mask, lengths = torch.zeros(2, 0, 3), torch.zeros(2, 0, dtype=torch.bool), torch.zeros(2, dtype=torch.int32)
-    for pooled in (masked_max(x, mask), masked_mean(x, mask), AttentionPooling(3, 2)(x, mask)):
+    for pooled in (masked_max(x, mask), AttentionPooling(3, 2)(x, mask)):
         assert torch.equal(pooled, torch.zeros(2, 3))
     outputs, last = Recurrence(3, 4, directions=2)(x, lengths)
     assert outputs.shape == (2, 0, 8)

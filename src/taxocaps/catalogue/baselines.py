@@ -1,47 +1,25 @@
 """The twenty methods that the paper compares with: one row each, with its publication."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
-__all__ = ["BASELINES", "Baseline"]
+from taxocaps.catalogue.model import Model
 
-
-@dataclass(frozen=True)
-class Baseline:
-    """A method of others.
-
-    Attributes:
-        name: Its name in the paper.
-        family: What it reads: bags of words, sequences of words, or graphs of words.
-        summary: What it is, in a few words.
-        citation: Where it was published.
-        use: When to use it.
-        axes: The options that its name decides, as nested mappings.
-        usual: Options that it has unless told otherwise.
-    """
-
-    name: str
-    family: Literal["linear", "sequence", "graph"]
-    summary: str
-    citation: str
-    use: str
-    axes: Mapping[str, Any]
-    usual: Mapping[str, Any] = field(default_factory=dict)
+__all__ = ["BASELINES"]
 
 
-def _linear(row: tuple[str, str, str, str], loss: str, structure: str, **usual: Any) -> Baseline:
+def _linear(row: tuple[str, str, str, str], loss: str, structure: str, **usual: Any) -> Model:
     axes = {"family": "linear", "linear": {"loss": loss, "structure": structure}}
-    return Baseline(row[0], "linear", *row[1:], axes, {"linear": usual})
+    return Model(row[0], "linear", *row[1:], axes, {"linear": usual})
 
 
-def _network(row: tuple[str, str, str, str], axes: Mapping[str, Any], **usual: Any) -> Baseline:
-    return Baseline(row[0], "sequence", *row[1:], {"family": "network", "network": axes}, {**_USUAL, **usual})
+def _network(row: tuple[str, str, str, str], axes: Mapping[str, Any], **usual: Any) -> Model:
+    return Model(row[0], "sequence", *row[1:], {"family": "network", "network": axes}, {**_USUAL, **usual})
 
 
-def _graph(row: tuple[str, str, str, str], recursive: float) -> Baseline:
+def _graph(row: tuple[str, str, str, str], **usual: Any) -> Model:
     axes = {"family": "network", "network": {"kind": "dgcnn"}, "graph": {"row_order": "unordered"}}
-    return Baseline(row[0], "graph", *row[1:], axes, {**_USUAL, "loss": {**_CROSS_ENTROPY, "recursive": recursive}})
+    return Model(row[0], "graph", *row[1:], axes, {**_USUAL, "loss": {**_CROSS_ENTROPY, **usual}})
 
 
 _ADAM = {"learning_rate": 1e-3, "vectors_rate": 1.0, "vectors_epsilon": 1e-8}
@@ -91,7 +69,7 @@ BASELINES = (
         (
             "HSVM",
             "large margin over paths of the taxonomy",
-            "Tsochantaridis et al. 2006",
+            "Tsochantaridis et al. 2005",
             "where a near miss in the taxonomy is better than a far one; one label a document",
         ),
         "hinge",
@@ -149,8 +127,8 @@ BASELINES = (
         ),
         {"kind": "xml-cnn"},
     ),
-    _graph(("DGCNN-3", "convolutions over the subgraphs of ranked words", _PENG, "to compare with"), 0.0),
-    _graph(("HR-DGCNN-3", "the same, each label near its parent", _PENG, "to compare with"), 1e-4),
+    _graph(("DGCNN-3", "convolutions over the subgraphs of ranked words", _PENG, "to compare with")),
+    _graph(("HR-DGCNN-3", "the same, each label near its parent", _PENG, "to compare with"), recursive=1e-4),
     _network(
         ("HAN", "attention to words, then to sentences", "Yang et al. 2016", "texts of many sentences"),
         {"kind": "hierarchical", "pooling": "attention", "cell": "gru", "directions": 2},

@@ -213,7 +213,10 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 def _check_start(start: TaxoCapsClassifier, config: ModelConfig) -> None:
     """Weights fit only a network of the same shape over words of the same kind."""
     check_is_fitted(start)
-    for section in {"text", "graph", "tokens", "network"} & used_sections(config):
+    if start.model_.config.family != config.family:
+        raise ConfigError(f"the model to start from is {start.model_.config.family}, not {config.family}")
+    used = used_sections(config)
+    for section in (name for name in ("text", "graph", "tokens", "network") if name in used):
         theirs, ours = as_mapping(getattr(start.model_.config, section)), as_mapping(getattr(config, section))
         for key, value in ours.items():
             if theirs.get(key) != value:

@@ -4,7 +4,8 @@ import difflib
 from collections.abc import Mapping
 from typing import Any
 
-from taxocaps.catalogue.registry import Model, find_model
+from taxocaps.catalogue.model import Model
+from taxocaps.catalogue.registry import find_model
 from taxocaps.errors import ConfigError
 from taxocaps.estimators.config import ModelConfig, used_sections
 from taxocaps.settings import merge, resolve
@@ -82,17 +83,17 @@ def model_config(model: str, preset: str, *layers: Mapping[str, Any]) -> ModelCo
         named = {section: values for section, values in named.items() if section not in ("network", "loss")}
     given = merge(*layers)
     _check_kind(found, given)
+    _check_sections(found, resolve(ModelConfig, found.axes), given)
     config = resolve(ModelConfig, named, found.usual, found.axes, given)
     _check_axes(found, config)
-    _check_sections(found, config, given)
     return config
 
 
 def _check_kind(model: Model, given: Mapping[str, Any]) -> None:
     """Refuse another kind of network before its options are looked at, which are others."""
-    network, decided = given.get("network"), model.axes.get("network", {})
-    if isinstance(network, Mapping) and network.get("kind", decided.get("kind")) != decided.get("kind"):
-        raise _contradiction(model, "network.kind", network["kind"], decided["kind"])
+    network, decided = given.get("network"), model.axes.get("network", {}).get("kind")
+    if decided and isinstance(network, Mapping) and network.get("kind", decided) != decided:
+        raise _contradiction(model, "network.kind", network["kind"], decided)
 
 
 def _check_axes(model: Model, config: ModelConfig) -> None:
@@ -119,7 +120,7 @@ def _check_sections(model: Model, config: ModelConfig, given: Mapping[str, Any])
     """Refuse options that the model would never look at."""
     used = used_sections(config)
     for section in given:
-        if section not in used:
+        if section in vars(config) and section not in used:
             raise ConfigError(f"{model.name} has no options {section}; it has {', '.join(sorted(used))}")
 
 

@@ -1,45 +1,14 @@
 """All models by name: the variants of the paper and the methods it compares with."""
 
 import difflib
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from taxocaps.catalogue.baselines import BASELINES, Baseline
+from taxocaps.catalogue.baselines import BASELINES
+from taxocaps.catalogue.model import PAPER, Model
 from taxocaps.catalogue.variants import VARIANTS, Variant
 from taxocaps.errors import ConfigError
 
-__all__ = ["MODELS", "Model", "find_model"]
-
-_PAPER = "the HE-AGCRCNN paper"
-
-
-@dataclass(frozen=True)
-class Model:
-    """A model that can be trained by its name.
-
-    Attributes:
-        name: Its name in the paper.
-        family: What it reads: `linear` models bags of words, others sequences or graphs of words.
-        summary: What it is, in a few words.
-        citation: Where it was published.
-        use: When to use it.
-        axes: The options that its name decides, as nested mappings.
-        usual: Options that it has unless told otherwise.
-    """
-
-    name: str
-    family: str
-    summary: str
-    citation: str
-    use: str
-    axes: Mapping[str, Any]
-    usual: Mapping[str, Any]
-
-    @property
-    def is_variant(self) -> bool:
-        """Whether it is one of the thirteen of the paper."""
-        return self.citation == _PAPER
+__all__ = ["MODELS", "find_model"]
 
 
 def _of_variant(variant: Variant) -> Model:
@@ -63,7 +32,7 @@ def _of_variant(variant: Variant) -> Model:
     }
     is_plain = variant.head == "dense" and variant.label_weights == "uniform"
     usual = {"loss": {"kind": "cross-entropy" if is_plain else "margin"}}
-    return Model(variant.name, "graph", ", ".join(parts), _PAPER, _use(variant), axes, usual)
+    return Model(variant.name, "graph", ", ".join(parts), PAPER, _use(variant), axes, usual)
 
 
 def _use(variant: Variant) -> str:
@@ -74,11 +43,7 @@ def _use(variant: Variant) -> str:
     return "the whole model" if variant.attention == "blocks" else "to compare with"
 
 
-def _of_baseline(row: Baseline) -> Model:
-    return Model(row.name, row.family, row.summary, row.citation, row.use, row.axes, row.usual)
-
-
-MODELS = (*map(_of_variant, VARIANTS), *map(_of_baseline, BASELINES))
+MODELS = (*map(_of_variant, VARIANTS), *BASELINES)
 """All models, the variants first."""
 
 

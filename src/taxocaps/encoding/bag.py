@@ -86,6 +86,7 @@ class BagEncoder:
             return csr_array((0, len(self.idf)), dtype=np.float64)
         parts = [_counts(chunk, self.vocabulary.ids(chunk.words) - Vocabulary.FIRST, len(self.idf)) for chunk in chunks]
         bags = csr_array(vstack(parts, format="csr"))
+        bags.indices, bags.indptr = bags.indices.astype(np.int32), bags.indptr.astype(np.int32)  # as liblinear has them
         bags.data = _COUNTS[self.config.counts](bags.data) * self.idf[bags.indices]
         lengths = np.sqrt(bags.power(2).sum(axis=1))  # [documents]
         bags.data /= np.repeat(lengths, np.diff(bags.indptr))

@@ -68,12 +68,8 @@ class SentenceDocuments:
 
     def arrays(self, documents: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
         """Ids [B, S, W], 0 where nothing is, and the words of each sentence [B, S], 0 where there is none."""
-        numbers = np.arange(len(self.starts), dtype=np.int64)
-        counts = self.lengths[documents]  # [B]
-        sentences = _padded(numbers, self.offsets[documents], counts)  # [B, S]
-        is_there = np.arange(sentences.shape[1]) < counts[:, None]  # [B, S]
-        sizes = np.where(is_there, self.sizes[sentences] if len(self.sizes) else 0, 0)  # [B, S]
-        starts = self.starts[sentences] if len(self.starts) else sentences  # [B, S]
+        first, counts = self.offsets[documents], self.offsets[documents + 1] - self.offsets[documents]  # [B], [B]
+        sizes, starts = (_padded(values, first, counts) for values in (self.sizes, self.starts))  # [B, S], [B, S]
         words = _padded(self.ids, starts.ravel(), sizes.ravel())  # [B S, W]
         return words.reshape(*sizes.shape, -1), sizes
 

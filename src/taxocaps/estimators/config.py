@@ -24,7 +24,8 @@ __all__ = ["ModelConfig", "used_options", "used_sections"]
 
 _KINDS = Kinds({name: kind.config for name, kind in NETWORKS.items()})
 _SECTIONS_OF_LINEAR = ("bag", "linear")
-_SECTIONS_OF_NETWORKS = ("vocabulary", "vectors", "network", "loss", "walks", "label_vectors")
+_SECTIONS_OF_LOSSES = ("loss", "walks", "label_vectors")
+_SECTIONS_OF_NETWORKS = ("vocabulary", "vectors", "network", *_SECTIONS_OF_LOSSES)
 _SECTION_OF_ENCODING = {"words-matrix": "graph", "tokens": "tokens", "sentences": "tokens"}
 
 
@@ -58,8 +59,9 @@ def used_sections(config: ModelConfig) -> frozenset[str]:
     if config.family == "linear":
         unused = {*_SECTIONS_OF_NETWORKS, *_SECTION_OF_ENCODING.values()}
     else:
-        others = set(_SECTION_OF_ENCODING.values()) - {_SECTION_OF_ENCODING[NETWORKS[config.network.kind].encoding]}
-        unused = {*_SECTIONS_OF_LINEAR, *others}
+        kind = NETWORKS[config.network.kind]
+        others = set(_SECTION_OF_ENCODING.values()) - {_SECTION_OF_ENCODING[kind.encoding]}
+        unused = {*_SECTIONS_OF_LINEAR, *others, *(_SECTIONS_OF_LOSSES if kind.gives == "sequences" else ())}
     return frozenset(vars(config)) - unused
 
 

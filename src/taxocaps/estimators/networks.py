@@ -44,11 +44,13 @@ class NetworkKind:
         config: Its options; `config().kind` is its name.
         module: Made of its options and sizes.
         encoding: What it reads.
+        gives: A number for each label, or labels one after another.
     """
 
     config: type[Any]
     module: type[nn.Module]
     encoding: Encoding
+    gives: Literal["scores", "sequences"] = "scores"
 
 
 _KINDS = (
@@ -60,7 +62,7 @@ _KINDS = (
     NetworkKind(RCNNConfig, RCNN, "tokens"),
     NetworkKind(XMLCNNConfig, XMLCNN, "tokens"),
     NetworkKind(BiBloSANConfig, BiBloSAN, "tokens"),
-    NetworkKind(SGMConfig, SGM, "tokens"),
+    NetworkKind(SGMConfig, SGM, "tokens", gives="sequences"),
     NetworkKind(VDCNNConfig, VDCNN, "tokens"),
     NetworkKind(CapsuleTextConfig, CapsuleText, "tokens"),
 )

@@ -126,8 +126,9 @@ class PointwiseObjective(nn.Module, Generic[Network]):
     def _tie(self) -> Tensor | float:
         if self.edges is None or not self._config.recursive:
             return 0.0
-        weights = self.network.get_parameter(str(self.network.label_parameters[0]))  # type: ignore[index]
-        return self._config.recursive * recursive_regularization(weights.flatten(1), self.edges)  # []
+        weights = [self.network.get_parameter(name) for name in self.network.label_parameters]  # type: ignore[union-attr]
+        matrices = [matrix.flatten(1) for matrix in weights if matrix.dim() > 1]  # [L, ...] each; biases stay free
+        return self._config.recursive * sum(recursive_regularization(matrix, self.edges) for matrix in matrices)  # []
 
     def _as_scores(self, found: Tensor) -> Tensor:
         return found.sigmoid() if self._gives_logits else found

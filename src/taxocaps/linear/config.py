@@ -22,7 +22,7 @@ class LinearConfig(Settings):
         drop_below: Weights of a smaller absolute value are dropped; 0 keeps all.
         tolerance: How near the minimum the solvers stop: liblinear's tolerance; in the recursive and the structured
             method a tenth of the duality gap, as a share of the objective.
-        iterations: Passes over the documents, at most.
+        iterations: Passes over the documents, at most; the recursive method makes 15 at a time.
         root: Whether the recursive method learns the weights at the root, or holds them at 0.
     """
 

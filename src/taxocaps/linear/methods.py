@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from taxocaps.corpus.classes import Classes
 from taxocaps.linear.config import LinearConfig
 from taxocaps.linear.flat import fit_flat, scores_flat
-from taxocaps.linear.recursive import fit_recursive, scores_recursive
+from taxocaps.linear.recursive import fit_recursive
 from taxocaps.linear.structured import fit_structured, scores_structured
 from taxocaps.linear.top_down import fit_top_down, scores_top_down
 from taxocaps.linear.weights import LinearWeights
@@ -55,7 +55,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
     {
         "flat": Method(fit_flat, scores_flat),
         "top_down": Method(fit_top_down, scores_top_down),
-        "recursive": Method(fit_recursive, scores_recursive),
+        "recursive": Method(fit_recursive, scores_flat),
         "structured": Method(fit_structured, scores_structured),
     }
 )

@@ -14,12 +14,11 @@ from scipy.sparse import csr_array
 from taxocaps.corpus.classes import Classes
 from taxocaps.linear.binary import carriers
 from taxocaps.linear.config import LinearConfig
-from taxocaps.linear.flat import scores_flat
 from taxocaps.linear.nodes import Nodes
 from taxocaps.linear.weights import LinearWeights, sparse_row, stack
 from taxocaps.progress import Progress, silent
 
-__all__ = ["Mixture", "fit_recursive", "mixtures", "scores_recursive"]
+__all__ = ["Mixture", "fit_recursive", "mixtures"]
 
 _PASSES = 3
 """Passes over the documents of a label before the next label has its turn."""
@@ -101,16 +100,6 @@ def fit_recursive(
         if gap <= _LOOSER * config.tolerance:
             break
     return descent.weights()
-
-
-def scores_recursive(margins: NDArray[np.float32], classes: Classes) -> NDArray[np.float32]:
-    """The logistic function of the margins, float32 [n, L].
-
-    Args:
-        margins: float32 [n, L].
-        classes: The L labels.
-    """
-    return scores_flat(margins, classes)
 
 
 def mixtures(nodes: Nodes, root: str) -> list[Mixture]:

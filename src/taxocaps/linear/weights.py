@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-__all__ = ["LinearWeights", "SparseRow", "sparse", "sparse_row", "stack"]
+__all__ = ["LinearWeights", "SparseRow", "sparse_row", "stack"]
 
 SparseRow: TypeAlias = tuple[NDArray[np.int32], NDArray[np.float32]]
 """The columns of a row that are not 0, and what stands there."""
@@ -52,20 +52,12 @@ class LinearWeights:
         return csr_array(self.coef.T)
 
 
-def sparse(coef: NDArray[np.float32] | csr_array, cut: float) -> csr_array:
-    """The weights as CSR [K, V] of float32, without those of an absolute value below `cut`, and without zeros.
-
-    >>> sparse(np.array([[0.5, -0.01, 0.0]]), 0.1).nnz
-    1
-    """
-    kept = csr_array(coef, dtype=np.float32, copy=True)
-    kept.data[np.abs(kept.data) < cut] = 0
-    kept.eliminate_zeros()
-    return kept
-
-
 def sparse_row(values: NDArray[np.floating], cut: float) -> SparseRow:
-    """The same for one row, [V]: dense rows need not be kept until all are there."""
+    """The weights of one classifier, [V], without those of an absolute value below `cut`, and without zeros.
+
+    >>> [part.tolist() for part in sparse_row(np.array([0.5, -0.01, 0.0]), 0.1)]
+    [[0], [0.5]]
+    """
     kept = np.flatnonzero(np.abs(values) >= max(cut, np.finfo(np.float32).tiny))
     return kept.astype(np.int32), values[kept].astype(np.float32)
 

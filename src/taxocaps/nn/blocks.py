@@ -15,7 +15,6 @@ __all__ = [
     "SequenceSizes",
     "is_real",
     "masked_max",
-    "masked_mean",
     "read_real",
     "word_embedding",
 ]
@@ -57,16 +56,6 @@ def masked_max(x: Tensor, mask: Tensor) -> Tensor:
         return x.sum(dim=1)  # [B, F], 0: nothing has no greatest value
     greatest = x.masked_fill(~mask[..., None], -torch.inf).amax(dim=1)  # [B, F]
     return greatest.masked_fill(~mask.any(dim=1, keepdim=True), 0)  # [B, F]
-
-
-def masked_mean(x: Tensor, mask: Tensor) -> Tensor:
-    """The mean of each feature over real places; 0 where there is none.
-
-    Shapes:
-        x: [B, T, F]; mask: [B, T]; returns [B, F].
-    """
-    total = (x * mask[..., None].to(x.dtype)).sum(dim=1)  # [B, F]
-    return total / mask.sum(dim=1, keepdim=True).clamp(min=1)  # [B, F]
 
 
 class NgramConvolution(nn.Module):

@@ -1,6 +1,7 @@
 """The models there are."""
 
-from taxocaps.catalogue.registry import MODELS, Model
+from taxocaps.catalogue.model import Model
+from taxocaps.catalogue.registry import MODELS
 
 __all__ = ["list_models"]
 
