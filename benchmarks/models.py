@@ -2,7 +2,8 @@
 
     python benchmarks/models.py                     # all that are missing in benchmarks/results/models.jsonl
     python benchmarks/models.py --only SVM HAN      # some of them, again
-    python benchmarks/models.py --peer              # LR and SVM beside scikit-learn on the same matrix
+    python benchmarks/models.py --peer              # LR and SVM beside scikit-learn, to docs/models.md
+    python benchmarks/models.py --large             # LR and SVM with 4,000 labels, to docs/models.md
     python benchmarks/models.py --write             # put the results into docs/models.md
 
 The documents are some of pydocs, which comes with the package. Training takes 3,000 training documents, evenly chosen,
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from measure import in_own_process
 from tables import Table, put_between
@@ -33,6 +35,7 @@ from taxocaps.encoding.bag import BagConfig, BagEncoder
 from taxocaps.estimators.base import Work
 from taxocaps.linear.config import LinearConfig
 from taxocaps.linear.methods import METHODS
+from taxocaps.taxonomy.tree import Taxonomy
 from taxocaps.text.pipeline import TextPipeline
 
 RESULTS = Path(__file__).parent / "results" / "models.jsonl"
@@ -122,6 +125,38 @@ def peers() -> Table:
     return Table(title, ("", "scikit-learn", "taxocaps", "ratio", "greatest difference of margins"), rows)
 
 
+def large(loss: str) -> tuple[float, int]:
+    """CPU seconds and kept weights of a flat model for 4,000 labels, 20,000 documents and 50,000 words, made up.
+
+    Words follow Zipf's law, 60 in a document; labels too, 5 on a document, and each has 20 words of its own.
+    """
+    generator = np.random.default_rng(0)
+    labels, documents, words = 4_000, 20_000, 50_000
+    of_label = generator.integers(words, size=(labels, 20))
+    carried = (generator.zipf(1.3, (documents, 5)) - 1) % labels  # [documents, 5]
+    common = (generator.zipf(1.3, (documents, 40)) - 1) % words
+    own = of_label[carried][..., :4].reshape(documents, -1)
+    columns = np.concatenate([common, own], axis=1)  # [documents, 60]
+    rows = np.arange(documents)[:, None]
+    X = csr_array((np.ones(columns.size), (np.broadcast_to(rows, columns.shape).ravel(), columns.ravel())))
+    X.data = 1 + np.log(X.data)
+    Y = csr_array((np.ones(carried.size, bool), (np.broadcast_to(rows, carried.shape).ravel(), carried.ravel())))
+    names = tuple(f"label {number}" for number in range(Y.shape[1]))
+    classes = Classes(names, Taxonomy.from_edges([("Root", name) for name in names]))
+    seconds, weights = _timed(lambda: METHODS["flat"].fit(X, Y, classes, LinearConfig(loss=loss, structure="flat")))
+    return seconds, weights.coef.nnz
+
+
+def large_table() -> Table:
+    """Time and memory of many labels."""
+    rows = []
+    for name, loss in (("SVM", "hinge"), ("LR", "logistic")):
+        cost = in_own_process(large, loss)
+        seconds, weights = cost.result
+        rows.append((name, f"{seconds:,.0f} s", f"{weights / 1e6:.1f} M", f"{cost.peak_megabytes:,.0f} MB"))
+    return Table("4,000 labels, 20,000 documents, CPU time", ("", "training", "weights kept", "peak memory"), rows)
+
+
 def _timed(work: Any) -> tuple[float, Any]:
     began = time.process_time()
     result = work()
@@ -158,10 +193,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", metavar="MODEL")
     parser.add_argument("--peer", action="store_true", help="LR and SVM beside scikit-learn")
+    parser.add_argument("--large", action="store_true", help="LR and SVM with 4,000 labels")
     parser.add_argument("--write", action="store_true", help="put all results so far into docs/models.md")
     options = parser.parse_args()
-    if options.peer:
-        print(peers().markdown())
+    for is_asked, mark, make in ((options.peer, "peer", peers), (options.large, "large", large_table)):
+        if is_asked:
+            table = make()
+            print(table.markdown())
+            put_between(PAGE, mark, table.markdown().rstrip())
+    if options.peer or options.large:
         return
     known = results()
     names = [find_model(name).name for name in options.only or ()] or [m.name for m in MODELS if m.name not in known]

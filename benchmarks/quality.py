@@ -1,6 +1,6 @@
 """How good a model is: train it on a corpus and measure it, beside a linear SVM with the same threshold rule.
 
-    python benchmarks/corpora.py reuters ... build/reuters
+    taxocaps data reuters21578 --source DIR --out build/reuters
     python benchmarks/quality.py build/reuters [--model NAME] [--preset NAME] [--seed 0] [--set KEY=VALUE]
 
 Each run adds a line to benchmarks/results/quality.jsonl; `--table` prints all of them, and `--write` puts
