@@ -16,7 +16,7 @@ class Model:
 
     Attributes:
         name: Its name in the paper.
-        family: What it reads: `linear` models bags of words, others sequences or graphs of words.
+        family: How it reads a document: `linear` models as a bag of words, others as a sequence or a graph.
         summary: What it is, in a few words.
         citation: Where it was published.
         use: When to use it.
@@ -31,6 +31,11 @@ class Model:
     use: str
     axes: Mapping[str, Any]
     usual: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def reads(self) -> str:
+        """What it makes of a document."""
+        return {"linear": "a bag of words", "sequence": "a sequence", "graph": "a graph of words"}[self.family]
 
     @property
     def is_variant(self) -> bool:

@@ -16,11 +16,8 @@ def models(as_json: AsJson = False) -> None:
     if as_json:
         print_json(rows)
         return
-    lines = [("model", "reads", "published", "what it is")]
-    lines += [(row.name, _READS[row.family], row.citation, row.summary) for row in rows]
+    lines = [("model", "reads a document as", "published", "what it is")]
+    lines += [(row.name, row.reads, row.citation, row.summary) for row in rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)][:-1]
     for *columns, last in lines:  # a line each, however narrow the screen
         typer.echo("  ".join([*map(str.ljust, columns, widths), last]))
-
-
-_READS = {"linear": "bags of words", "sequence": "sequences of words", "graph": "graphs of words"}
