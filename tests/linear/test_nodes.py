@@ -40,3 +40,17 @@ def test_a_root_that_is_a_column_is_above_none():
     nodes = Nodes.of(Classes(("root", "a", "b"), Taxonomy.from_edges(EDGES)))
     assert nodes.parents == ((), (), ())
     assert nodes.closure.toarray().tolist() == [[True, False, False], [False, True, False], [False, False, True]]
+
+
+def test_columns_that_are_inner_nodes_can_have_leaves_of_their_own():
+    nodes = Nodes.of(Classes(("b", "c", "d", "e"), Taxonomy.from_edges(EDGES)))
+    given = nodes.with_leaves()
+    assert len(given) == len(nodes) + 2
+    for column, is_inner in enumerate([True, False, True, False]):
+        if is_inner:
+            assert given.parents[given.own[column]] == (nodes.own[column],)
+            assert not any(given.own[column] in parents for parents in given.parents)
+        else:
+            assert given.own[column] == nodes.own[column]
+        wanted = {*nodes.closure[[column]].indices.tolist(), int(given.own[column])}
+        assert set(given.closure[[column]].indices.tolist()) == wanted

@@ -44,7 +44,7 @@ def data_term(case, config, margins):
 
 def reference(case, config):
     """The smallest objective, and the margins there, by L-BFGS on dense arrays."""
-    nodes = Nodes.of(case.classes)
+    nodes = Nodes.of(case.classes).with_leaves()
     matrix = incidence(nodes, config.root)
     X = np.hstack([case.values, np.ones((len(case.values), 1))])
 
@@ -64,7 +64,7 @@ def reference(case, config):
 
 def objective_of(weights, case, config):
     """The objective, the inner nodes being where they are best for the weights of the labels."""
-    nodes = Nodes.of(case.classes)
+    nodes = Nodes.of(case.classes).with_leaves()
     matrix = incidence(nodes, config.root)
     known = np.hstack([weights.coef.toarray(), weights.intercept[:, None]]).astype(float)  # [L, V + 1]
     free = np.setdiff1d(np.arange(matrix.shape[1]), nodes.own)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, hstack
 
 from taxocaps.corpus.classes import Classes
 
@@ -38,6 +38,19 @@ class Nodes:
         )
         own = np.array([number[name] for name in classes.names], np.int64)
         return cls(csr_array(full[:, used]), own, parents)
+
+    def with_leaves(self) -> "Nodes":
+        """The same with a leaf of its own below every column that is an inner node, which then stands for the column.
+
+        For methods in which inner nodes have no documents, but are what their children have in common.
+        """
+        inner = {parent for above in self.parents for parent in above}
+        given = [column for column, node in enumerate(self.own.tolist()) if node in inner]
+        own, count = self.own.copy(), len(self)
+        own[given] = count + np.arange(len(given))
+        leaves = csr_array((np.ones(len(given), bool), (given, np.arange(len(given)))), (len(own), len(given)))
+        parents = (*self.parents, *((node,) for node in self.own[given].tolist()))
+        return Nodes(csr_array(hstack([self.closure, leaves])), own, parents)
 
     def __len__(self) -> int:
         return len(self.parents)

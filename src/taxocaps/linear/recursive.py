@@ -64,7 +64,8 @@ def fit_recursive(
 
     Edges join every node to each of its parents, the nodes at the top to the root, and the root to 0, so that there is
     one minimum. With `config.root` "zero" the root stays at 0. The intercept is part of w. Nodes below which there is
-    no column change nothing and are left out.
+    no column change nothing and are left out. As in the publication only leaves have documents; a label that is an
+    inner node has a leaf of its own below it: else its children would be drawn towards what tells it from the rest.
 
     In a tree w is the sum of vectors v, one for each node on the way from the root, and the penalty is
     1/2 sum ||v||^2; `mixtures` finds such vectors for any graph. Then this is a support vector machine (or a logistic
@@ -91,7 +92,7 @@ def fit_recursive(
     Returns:
         Weights with a row for each label.
     """
-    descent = _Descent(X, Y, mixtures(Nodes.of(classes), config.root), config)
+    descent = _Descent(X, Y, mixtures(Nodes.of(classes).with_leaves(), config.root), config)
     for done in range(0, config.iterations, _ROUNDS * _PASSES):
         gap = descent.sweep(seed + done)
         for number in range(1, _ROUNDS):
