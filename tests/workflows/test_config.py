@@ -115,3 +115,10 @@ def test_a_written_run_reads_back(tmp_path, preset, model):
     config = resolve_run_config(overrides=["training.epochs=3"], options={"preset": preset, "model": model, "seed": 5})
     (tmp_path / "run.yaml").write_text(config_as_yaml(config))
     assert resolve_run_config(tmp_path / "run.yaml") == config
+
+
+def test_the_section_of_the_server_may_stand_in_the_same_file(tmp_path):
+    file = tmp_path / "run.yaml"
+    file.write_text("serve: {batch: 8}\ngraph: {N: 9}")
+    assert resolve_config(file).graph.N == 9
+    assert resolve_run_config(file).graph.N == 9

@@ -106,7 +106,8 @@ def config_as_yaml(config: "RunConfig") -> str:
 def _layers(
     file: Path | None, overrides: Iterable[str], options: Mapping[str, object] | None
 ) -> list[Mapping[str, Any]]:
-    from_file = [read_mapping(file)] if file else []
+    # One file may serve all commands: what only the server reads is passed over here.
+    from_file = [{key: value for key, value in read_mapping(file).items() if key != "serve"}] if file else []
     return [
         *from_file,
         *map(parse_override, overrides),

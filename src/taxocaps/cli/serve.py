@@ -1,0 +1,56 @@
+"""`taxocaps serve`: models behind HTTP."""
+
+import importlib.util
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from taxocaps.cli.console import tell
+from taxocaps.cli.options import Quiet
+from taxocaps.errors import MissingExtraError
+
+__all__ = ["serve"]
+
+
+def serve(
+    models: Annotated[list[Path], typer.Argument(help="The folders of models; the first is the default.")],
+    host: Annotated[str, typer.Option(help="Where to listen; 0.0.0.0 lets other machines in.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes one that is free.")] = 8000,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A file with the token that clients must send; or set TAXOCAPS_TOKEN."),
+    ] = None,
+    trust_code: Annotated[bool, typer.Option("--trust-code", help="Let models run their own tokenizers.")] = False,
+    config: Annotated[
+        Path | None, typer.Option("--config", metavar="FILE", help="A YAML or TOML file with a section 'serve'.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Set a limit, such as serve.timeout=10; may be repeated."),
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Label documents over HTTP.
+
+    POST /v1/predict takes a text or many; GET /v1/model, /v1/taxonomy, /healthz, /metrics, /docs. Each request becomes
+    one line of JSON on standard error. Ctrl-C or SIGTERM stops the server when all that it accepted is answered.
+    """
+    for library in ("fastapi", "uvicorn", "prometheus_client"):
+        if importlib.util.find_spec(library) is None:
+            raise MissingExtraError(library, "serve", "serving models")
+    from taxocaps.web.api import Service
+    from taxocaps.web.limits import resolve_serve_config
+    from taxocaps.web.log import write_entry
+    from taxocaps.web.server import Server, address, bind, is_loopback
+    from taxocaps.web.token import find_token
+    from taxocaps.workflows.serve import load_models
+
+    limits, token = resolve_serve_config(config, settings or ()), find_token(token_file)
+    with bind(host, port) as listener:  # a port in use is told before models are loaded
+        if token is None and not is_loopback(listener):
+            tell(f"warning: whoever can reach {address(listener)} can use it; set a token with --token-file")
+        served = load_models(models, trust_code=trust_code)
+        service = Service(served, limits, token=token, log=None if quiet else write_entry)
+        said = f"serving {', '.join(served)} at {address(listener)}; Ctrl-C stops"
+        Server(service, lambda: None if quiet else tell(said)).serve_on(listener)

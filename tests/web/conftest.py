@@ -1,0 +1,81 @@
+"""Servers on free ports, with models that do what a test wants."""
+
+import contextlib
+import threading
+import time
+from types import SimpleNamespace
+
+import httpx
+import pytest
+
+from taxocaps.web.api import Service
+from taxocaps.web.limits import ServeConfig
+from taxocaps.web.server import Server, address, bind
+from taxocaps.workflows.predict import Prediction, ScoredLabel
+from taxocaps.workflows.serve import ServedModel
+
+CARD = {"model": "M", "preset": "default", "seed": 0, "labels": 1, "language": "en", "hierarchy": "as-is"}
+
+
+class Slate:
+    """A model that gives each document its own text as label; it works only while `open` is set."""
+
+    def __init__(self):
+        self.open = threading.Event()
+        self.open.set()
+        self.begun = threading.Event()
+        self.batches = []
+
+    def label(self, jobs):
+        self.batches.append([document.text for job in jobs for document in job.documents])
+        self.begun.set()
+        assert self.open.wait(20)
+        return [self._answer(job) for job in jobs]
+
+    def _answer(self, job):
+        if any(document.text == "burst" for document in job.documents):
+            return ZeroDivisionError("a secret of the house")
+        return tuple(
+            Prediction(document.id, (ScoredLabel(document.text, 0.5, (document.text,)),)) for document in job.documents
+        )
+
+    def served(self, name="slate"):
+        card = {"name": name, **CARD, "rule": "fixed", "figures": {"f1": 0.5}}
+        placed = {"label": "a", "title": "A", "level": 0, "parents": [], "threshold": 0.5}
+        return ServedModel(name, card, {"model": name, "roots": ["a"], "labels": [placed]}, self.label)
+
+
+@pytest.fixture
+def slate():
+    slate = Slate()
+    yield slate
+    slate.open.set()
+
+
+@pytest.fixture
+def serve():
+    """Start servers that end with the test; gives their client, their log and how to stop them."""
+    with contextlib.ExitStack() as stack:
+        yield lambda *models, **options: stack.enter_context(serving(*models, **options))
+
+
+@contextlib.contextmanager
+def serving(*models, token=None, **limits):
+    log = []
+    service = Service({model.name: model for model in models}, ServeConfig(**limits), token=token, log=log.append)
+    server, listener = Server(service), bind("127.0.0.1", 0)
+    url, port = address(listener), listener.getsockname()[1]
+    thread = threading.Thread(target=server.serve_on, args=(listener,))
+    thread.start()
+    deadline = time.monotonic() + 10
+    while not server.started and time.monotonic() < deadline:
+        time.sleep(0.005)
+    try:
+        with httpx.Client(base_url=url, timeout=20, trust_env=False) as client:
+            yield SimpleNamespace(
+                client=client, url=url, port=port, log=log, server=server, service=service, thread=thread
+            )
+    finally:
+        server.stop()
+        thread.join(20)
+        assert not thread.is_alive()

@@ -1,0 +1,166 @@
+"""A queue in front of a thread: what is put together, what is refused, what is finished."""
+
+import asyncio
+import threading
+import time
+
+import pytest
+
+from taxocaps.corpus.document import Document
+from taxocaps.web.answers import Refused
+from taxocaps.web.batching import Batcher
+from taxocaps.web.limits import ServeConfig
+from taxocaps.workflows.serve import Job
+
+
+def job(*texts):
+    return Job(tuple(Document(text, id=text) for text in texts))
+
+
+@pytest.fixture
+def make(slate):
+    made = []
+
+    def batcher(observe=lambda documents: None, **limits):
+        made.append(Batcher(slate.label, ServeConfig(**{"documents": 1, **limits}), observe))
+        return made[-1]
+
+    yield batcher
+    slate.open.set()
+    for one in made:
+        one.close()
+
+
+async def until(condition):
+    async with asyncio.timeout(10):
+        while not condition():
+            await asyncio.sleep(0.002)
+
+
+def names(predictions):
+    return [prediction.id for prediction in predictions]
+
+
+def test_what_waits_is_labelled_together_up_to_the_limit(make, slate):
+    sizes = []
+    batcher = make(sizes.append, batch=4)
+
+    async def clients():
+        slate.open.clear()
+        first = asyncio.create_task(batcher.label([job("first")]))
+        await until(slate.begun.is_set)
+        others = [asyncio.create_task(batcher.label([job(f"{n}a", f"{n}b")])) for n in range(3)]
+        await until(lambda: batcher.waiting() == 6)
+        slate.open.set()
+        return [names(found) for found in await asyncio.gather(first, *others)]
+
+    assert asyncio.run(clients()) == [["first"], ["0a", "0b"], ["1a", "1b"], ["2a", "2b"]]
+    assert slate.batches == [["first"], ["0a", "0b", "1a", "1b"], ["2a", "2b"]]
+    assert sizes == [1, 4, 2]
+
+
+def test_a_document_waits_for_others_only_so_long(make, slate):
+    batcher = make(batch=2, batch_wait=0.3)
+
+    async def clients():
+        begin = time.monotonic()
+        await asyncio.gather(batcher.label([job("a")]), batcher.label([job("b")]))
+        full = time.monotonic() - begin
+        await batcher.label([job("c")])
+        return full, time.monotonic() - begin - full
+
+    full, alone = asyncio.run(clients())
+    assert full < 0.25
+    assert alone >= 0.3
+    assert slate.batches == [["a", "b"], ["c"]]
+
+
+def test_a_full_queue_refuses_and_says_when_to_come_again(make, slate):
+    batcher = make(queue=2, batch=1)
+
+    async def clients():
+        slate.open.clear()
+        begun = asyncio.create_task(batcher.label([job("begun")]))
+        await until(slate.begun.is_set)
+        waiting = asyncio.create_task(batcher.label([job("one")]))
+        await until(lambda: batcher.waiting() == 1)
+        with pytest.raises(Refused) as refused:
+            await batcher.label([job("two"), job("three")])
+        assert batcher.waiting() == 1
+        slate.open.set()
+        await asyncio.gather(begun, waiting)
+        return refused.value
+
+    refused = asyncio.run(clients())
+    assert (refused.status, refused.headers["Retry-After"]) == (503, "1")
+    assert slate.batches == [["begun"], ["one"]]
+
+
+def test_what_took_too_long_is_not_begun_and_leaves_its_place(make, slate):
+    batcher = make(queue=1, batch=1, timeout=0.05)
+
+    async def clients():
+        slate.open.clear()
+        begun = asyncio.create_task(batcher.label([job("begun")]))
+        await until(slate.begun.is_set)
+        for text in ("late", "later"):
+            with pytest.raises(Refused) as refused:
+                await batcher.label([job(text)])
+            assert refused.value.status == 504
+            assert batcher.waiting() == 0
+        with pytest.raises(Refused):
+            await begun
+        slate.open.set()
+        return names(await batcher.label([job("after")]))
+
+    assert asyncio.run(clients()) == ["after"]
+    assert slate.batches == [["begun"], ["after"]]
+
+
+def test_an_error_reaches_who_caused_it_and_the_thread_lives_on(make):
+    batcher = make(batch=8, batch_wait=0.1)
+
+    async def clients():
+        return await asyncio.gather(
+            batcher.label([job("a")]), batcher.label([job("burst")]), batcher.label([job("b")]), return_exceptions=True
+        )
+
+    first, second, third = asyncio.run(clients())
+    assert (names(first), names(third)) == (["a"], ["b"])
+    assert isinstance(second, ZeroDivisionError)
+
+
+def test_work_that_breaks_as_a_whole_breaks_no_thread():
+    def work(jobs):
+        raise MemoryError("none left")
+
+    batcher = Batcher(work, ServeConfig())
+    for _ in range(2):
+        with pytest.raises(MemoryError, match="none left"):
+            asyncio.run(batcher.label([job("a")]))
+    batcher.close()
+
+
+def test_closing_finishes_what_was_accepted(make, slate):
+    batcher = make(batch=1)
+
+    async def clients():
+        slate.open.clear()
+        accepted = [asyncio.create_task(batcher.label([job(text)])) for text in "abc"]
+        await until(lambda: slate.begun.is_set() and batcher.waiting() == 2)
+        closing = threading.Thread(target=batcher.close)
+        closing.start()
+        await until(lambda: batcher._closing)
+        with pytest.raises(Refused) as refused:
+            await batcher.label([job("d")])
+        slate.open.set()
+        found = [names(one) for one in await asyncio.gather(*accepted)]
+        closing.join(10)
+        return found, refused.value.status
+
+    assert asyncio.run(clients()) == ([["a"], ["b"], ["c"]], 503)
+
+
+def test_no_documents_no_waiting(make, slate):
+    assert asyncio.run(make().label([])) == []
+    assert slate.batches == []

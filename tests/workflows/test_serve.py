@@ -1,0 +1,99 @@
+"""Models that wait for documents."""
+
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from taxocaps.corpus.document import Document
+from taxocaps.errors import ConfigError, GraphError, ModelError
+from taxocaps.estimators.persistence import load_model
+from taxocaps.workflows.predict import Choice, predict_documents
+from taxocaps.workflows.serve import Job, label_jobs, load_models, make_jobs
+
+TEXTS = ["The striker scored for his club.", "", "Astronomers saw a comet and a planet.", "the of and"]
+
+
+@pytest.fixture(scope="module")
+def model(toy_model):
+    return load_model(toy_model)
+
+
+def test_jobs_together_are_answered_as_alone(model):
+    choices = [Choice(), Choice(top_k=2, hierarchy="as-is"), Choice(threshold=0.0), Choice(at_least=1)]
+    documents = [tuple(Document(text, id=f"{n}-{place}") for place, text in enumerate(TEXTS)) for n in range(4)]
+    jobs = [Job(one, choice) for one, choice in zip(documents, choices, strict=True)]
+    for job, answer in zip(jobs, label_jobs(model, jobs), strict=True):
+        wanted = list(predict_documents(model, job.documents, job.choice))
+        assert [(one.id, one.warning) for one in answer] == [(one.id, one.warning) for one in wanted]
+        for found, alone in zip(answer, wanted, strict=True):
+            assert [label.label for label in found.labels] == [label.label for label in alone.labels]
+            scores = [label.score for label in alone.labels]
+            assert [label.score for label in found.labels] == pytest.approx(scores, abs=1e-5)
+
+
+def test_more_documents_than_are_labelled_at_a_time(model):
+    documents = tuple(Document(TEXTS[number % 4], id=str(number)) for number in range(300))
+    small = Job((Document(TEXTS[0], id="small"),), Choice(top_k=1))
+    large, other = label_jobs(model, [Job(documents), small])
+    assert [one.id for one in large] == [str(number) for number in range(300)]
+    assert [one.label for one in large[298].labels] == [one.label for one in large[2].labels]
+    assert large[299].warning
+    assert len(other[0].labels) >= 1
+
+
+class Picky:
+    """A scorer that refuses one text."""
+
+    def __init__(self, scorer):
+        self._scorer, self.asked = scorer, []
+
+    def __getattr__(self, name):
+        return getattr(self._scorer, name)
+
+    def predict_scores(self, texts):
+        self.asked.append(len(texts))
+        if "bad" in texts:
+            raise GraphError("cannot be read")
+        return self._scorer.predict_scores(texts)
+
+
+def test_a_job_that_cannot_be_done_spoils_no_other(model):
+    picky = Picky(model.scorer)
+    jobs = [Job((Document(text, id="1"),)) for text in (TEXTS[0], "bad", TEXTS[2])]
+    first, second, third = label_jobs(replace(model, scorer=picky), jobs)
+    assert isinstance(second, GraphError)
+    assert [first, third] == [tuple(predict_documents(model, jobs[place].documents)) for place in (0, 2)]
+    assert picky.asked == [3, 1, 1, 1]
+
+
+def test_jobs_of_a_request():
+    documents = [{"text": "a"}, {"id": "x", "tokens": ["b"]}, {"id": "", "text": None, "tokens": []}]
+    choice = Choice(top_k=1)
+    assert make_jobs(documents, choice, 2) == [
+        Job((Document("a", "1"), Document("", "x", tokens=("b",))), choice),
+        Job((Document("", "3", tokens=()),), choice),
+    ]
+    assert make_jobs([], choice, 2) == []
+
+
+def test_models_go_by_their_folders(toy_model, tmp_path, monkeypatch):
+    shutil.copytree(toy_model, tmp_path / "second")
+    monkeypatch.chdir(tmp_path / "second")
+    (tmp_path / "second" / "metrics.json").write_text('{"f1": NaN, "more": [1, Infinity]}')
+    models = load_models([toy_model, tmp_path / "second" / "."])
+    assert list(models) == ["model", "second"]
+    assert models["second"].card["figures"] == {"f1": None, "more": [1, None]}
+    assert models["model"].card["labels"] == 10
+    assert models["model"].taxonomy["model"] == "model"
+
+
+def test_two_models_of_one_name(toy_model, tmp_path):
+    shutil.copytree(toy_model, tmp_path / "model")
+    with pytest.raises(ConfigError, match="another model is called 'model' too"):
+        load_models([toy_model, tmp_path / "model"])
+
+
+def test_no_model(tmp_path):
+    with pytest.raises(ModelError, match="no model there"):
+        load_models([tmp_path / "none"])
