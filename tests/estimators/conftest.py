@@ -98,6 +98,21 @@ def fit(toys, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def fit_network(toys, tmp_path_factory):
+    """Fit a tiny network of any kind to the toy documents, for one epoch."""
+
+    def fit_it(kind, **sections):
+        documents, classes = toys
+        network = {"kind": kind, **SMALL_NETWORKS[kind]}
+        training = {**SMALL["training"], "epochs": 1}
+        config = resolve(ModelConfig, {**SMALL, "network": network, "training": training, "loss": {}}, sections)
+        work = Work(tmp_path_factory.mktemp("work"))
+        return fit_model(ModelName(kind, "default", 0), make_scorer(config, classes, 0), documents, documents, work)
+
+    return fit_it
+
+
+@pytest.fixture(scope="session")
 def fitted(fit):
     return fit()
 

@@ -14,10 +14,12 @@ from taxocaps.cli import (
     data,
     encode,
     evaluate,
+    explain,
     graph,
     label_vectors,
     models,
     predict,
+    serve,
     taxonomy,
     train,
 )
@@ -42,6 +44,8 @@ app.command("encode")(encode.encode)
 app.command("train")(train.train)
 app.command("predict")(predict.predict)
 app.command("evaluate")(evaluate.evaluate)
+app.command("explain")(explain.explain)
+app.command("serve")(serve.serve)
 app.command("models")(models.models)
 app.command("config")(config.config)
 

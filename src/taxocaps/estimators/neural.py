@@ -22,6 +22,7 @@ from taxocaps.taxonomy.embedding import train_label_vectors
 from taxocaps.taxonomy.weights import unit_vectors
 from taxocaps.text.token_chunk import TokenChunk
 from taxocaps.text.vocabulary import Vocabulary
+from taxocaps.training.batches import EncodedDocuments
 from taxocaps.training.scoring import score_documents
 
 __all__ = ["NetworkScorer"]
@@ -70,11 +71,15 @@ class NetworkScorer(TextScorer):
     def predict_scores(self, texts: Sequence[Text]) -> NDArray[np.float32]:
         """The length of each label's capsule, or the output of a dense head; a text without words has none."""
         documents = self.encoder.read(texts)
-        scores = score_documents(
-            self.objective, documents, len(self.classes), device=_device(self.config.training.device)
-        )
+        scores = self.score_encoded(documents)
         scores[documents.lengths == 0] = 0
         return scores
+
+    def score_encoded(self, documents: EncodedDocuments) -> NDArray[np.float32]:
+        """The scores of documents that are encoded already."""
+        return score_documents(
+            self.objective, documents, len(self.classes), device=_device(self.config.training.device)
+        )
 
     def save(self, folder: Path) -> None:
         """Write `vocabulary.tsv` and `weights.safetensors`."""

@@ -13,6 +13,7 @@ from taxocaps.text.custom_tokenizer import code_of, custom_tokenizer
 from taxocaps.text.lemmas import lemmatizer
 from taxocaps.text.normalize import LONGEST_WORD, Normalizer
 from taxocaps.text.spacy_tokenizer import spacy_tokenizer
+from taxocaps.text.spans import Span, locate
 from taxocaps.text.stopwords import load_stop_words, read_stop_words
 from taxocaps.text.token_chunk import TokenChunk, gather
 from taxocaps.text.tokenize import raw_tokens
@@ -96,6 +97,11 @@ class TextPipeline:
         if len(words) > ends[-1]:
             ends.append(len(words))
         return TokenizedText(tuple(words), tuple(ends[1:]))
+
+    def spans(self, text: str) -> list[Span]:
+        """Where in a text each of its kept words stands, in the order of `words`."""
+        pieces = ((piece, [word for word in self._words_of(piece) if word]) for piece in self._pieces(text))
+        return locate(text, pieces)
 
     def from_tokens(self, tokens: Sequence[str]) -> TokenizedText:
         """Ready tokens as they are, in one sentence; empty ones are left out."""

@@ -1,0 +1,101 @@
+"""Whether the words that an explanation names are those that count: scores with and without them.
+
+    python benchmarks/explain.py MODEL DOCUMENTS                    # a model's folder, and documents in any format
+    python benchmarks/explain.py MODEL DOCUMENTS --documents 500 --words 10
+
+From each document the top words of the label it is surest of are removed, and the document is scored again as if they
+had never stood there: graph, rows and all. What counts is how far the raw score falls, beside the same number of random
+words of the document that weigh anything. Networks are also asked for gradient times input over word vectors, the other
+way to weigh words; `taxocaps explain` uses what does better here.
+"""
+
+import argparse
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from tables import Table
+from taxocaps import read_documents
+from taxocaps.estimators.document_words import DocumentWords
+from taxocaps.estimators.model import FittedModel
+from taxocaps.estimators.neural import NetworkScorer
+from taxocaps.estimators.persistence import load_model
+
+Weights = dict[str, float]
+
+
+def explained(model: FittedModel, words: list[str], column: int) -> Weights:
+    """The weights that `taxocaps explain` tells."""
+    (found,) = DocumentWords(model.scorer, words).weights([column])
+    return {one.word: one.weight for one in found}
+
+
+def gradient_times_input(model: FittedModel, words: list[str], column: int) -> Weights:
+    """Of a network with an embedding: the gradient of the score in each word vector, times that vector."""
+    scorer = model.scorer
+    network = scorer.objective.network.eval()
+    inputs = map(torch.from_numpy, scorer.encoder.read([words]).arrays(np.zeros(1, np.int64)))
+    seen: list[tuple[torch.Tensor, torch.Tensor]] = []
+    handle = network.embedding.register_forward_hook(lambda _, ids, vectors: seen.append((ids[0], vectors)))
+    score = network(*inputs)[0, column]
+    handle.remove()
+    ((ids, vectors),) = seen
+    (slope,) = torch.autograd.grad(score, vectors)
+    vocabulary, weights = scorer.encoder.vocabulary, defaultdict(float)
+    for id, weight in zip(ids.flatten().tolist(), (slope * vectors).sum(dim=-1).flatten().tolist(), strict=True):
+        if id >= vocabulary.FIRST:
+            weights[vocabulary.word(id)] += weight
+    return dict(weights)
+
+
+def measure(
+    model: FittedModel, documents: list[list[str]], method: Callable[..., Weights] | None, count: int
+) -> tuple[float, float]:
+    """The mean fall without the top words of a method, or without random ones, and the seconds a document takes."""
+    generator, falls, seconds = np.random.default_rng(0), [], 0.0
+    for words in documents:
+        scores = model.raw_scores([words])[0]
+        column = int(scores.argmax())
+        began = time.perf_counter()
+        weights = (method or explained)(model, words, column)
+        seconds += time.perf_counter() - began
+        ranked = sorted(weights, key=weights.__getitem__, reverse=True)
+        if method is None:
+            ranked = [str(word) for word in generator.permutation(ranked)]
+        gone = set(ranked[:count])
+        rest = model.raw_scores([[word for word in words if word not in gone]])[0]
+        falls.append(scores[column] - rest[column])
+    return float(np.mean(falls)), seconds / len(documents)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", type=Path)
+    parser.add_argument("documents_file", type=Path, metavar="DOCUMENTS")
+    parser.add_argument("--documents", type=int, default=100, help="how many documents, the first that are long enough")
+    parser.add_argument("--words", type=int, default=5, help="how many words are removed")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    model = load_model(arguments.model)
+    texts = (document.content for document in read_documents(arguments.documents_file))
+    tokenised = ([kept.word for kept in DocumentWords(model.scorer, text).kept] for text in texts)
+    long_enough = (words for words in tokenised if len(set(words)) >= 3 * arguments.words)
+    documents = list(islice(long_enough, arguments.documents))
+    methods = {"explained": explained, "gradient x input": gradient_times_input, "random words": None}
+    if not isinstance(model.scorer, NetworkScorer):
+        methods.pop("gradient x input")
+    rows = []
+    for name, method in methods.items():
+        fall, seconds = measure(model, documents, method, arguments.words)
+        rows.append((name, f"{fall:.4f}", f"{1000 * seconds:.0f}" if method else ""))
+    title = f"{model.name.model}, {len(documents)} documents, {arguments.words} words removed"
+    print(Table(title, ("words", "mean fall of the score", "ms a document"), rows).markdown())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""`taxocaps explain`: why a document gets its labels, as a page, as data, or in short."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from taxocaps.cli.console import console, print_json, tell
+from taxocaps.cli.options import CORPUS_OPTIONS, AsJson, Quiet, with_config
+
+if TYPE_CHECKING:
+    from taxocaps.workflows.config import EncodeConfig
+    from taxocaps.workflows.explain import Explanation
+
+__all__ = ["explain"]
+
+_SHOWN_WORDS = 8
+
+
+@with_config(*CORPUS_OPTIONS)
+def explain(
+    config: "EncodeConfig",
+    model: Annotated[Path, typer.Argument(help="The folder of a model.")],
+    text: Annotated[str | None, typer.Option("--text", help="The text to explain.")] = None,
+    source: Annotated[
+        Path | None, typer.Option("--input", "-i", help="Documents in any format; - for JSONL from standard input.")
+    ] = None,
+    id: Annotated[str | None, typer.Option("--id", help="Which document of --input.")] = None,
+    label: Annotated[
+        list[str] | None, typer.Option("--label", help="Explain this label, given or not; may be repeated.")
+    ] = None,
+    near_misses: Annotated[int, typer.Option(min=0, help="How many labels that were not given are shown.")] = 5,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write an HTML page that explains it all.")] = None,
+    trust_code: Annotated[bool, typer.Option("--trust-code", help="Let the model run its own tokenizer.")] = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show why a document gets its labels.
+
+    For each label given, or for those of --label: the words that speak for it and against it and, in capsule models,
+    what each row of the words-matrix gave to it. The page has the text tinted by these weights, labels with scores and
+    cuts, the words-matrix with block attention, and the graph of words; it needs no network.
+    """
+    from taxocaps.workflows.explain import explain as run
+    from taxocaps.workflows.explain import find_document
+
+    if (text is None) == (source is None) or (id is not None and source is None):
+        raise typer.BadParameter("give either --text, or --input and the --id of one of its documents")
+    document = text if source is None else find_document(source, id, config.corpus, out=out)
+    explanation = run(
+        model, document or "", labels=label or (), near_misses=near_misses, out=out, trust_code=trust_code
+    )
+    if explanation.warning and not quiet:
+        tell(f"warning: {explanation.warning}")
+    if as_json:
+        print_json(explanation)
+    elif not quiet:
+        _show(explanation)
+        if out is not None:
+            console().print(f"explained in {out}")
+
+
+def _show(explanation: "Explanation") -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    reasons = {one.label: one for one in explanation.reasons}
+    table = Table(box=None, title=Text(explanation.title), title_justify="left")
+    for name in ("", "label", "words for it", "rows routed to it"):
+        table.add_column(name)
+    for name in ("score", "cut"):
+        table.add_column(name, justify="right")
+    for one in explanation.labels:
+        found = reasons.get(one.label)
+        words = [word.word for word in found.words if word.weight > 0] if found else []
+        rows = [row.central_word for row in found.rows or () if row.share > 0] if found else []
+        table.add_row(
+            "given" if one.is_given else "",
+            Text(" › ".join(one.path)),
+            Text(", ".join(words[:_SHOWN_WORDS])),
+            Text(", ".join(rows[:_SHOWN_WORDS])),
+            f"{one.score:.3f}",
+            "" if one.threshold is None else f"{one.threshold:.3f}",
+        )
+    if explanation.labels:
+        console().print(table)

@@ -1,0 +1,165 @@
+"""What an explanation of a document's labels is made of: plain values, the same for all families of models."""
+
+from dataclasses import dataclass
+
+__all__ = [
+    "Explanation",
+    "Graph",
+    "GraphEdge",
+    "GraphNode",
+    "JudgedLabel",
+    "KeptWord",
+    "LabelReasons",
+    "MatrixRow",
+    "RowShare",
+    "WordWeight",
+]
+
+
+@dataclass(frozen=True)
+class KeptWord:
+    """A word that the text pipeline keeps of the document.
+
+    Attributes:
+        word: As the model reads it, such as its lemma.
+        start: Where it begins in the text, counted in characters from 0; None if that is not known.
+        end: Where it has ended.
+        is_known: Whether it is in the vocabulary; all others are one and the same to the model.
+    """
+
+    word: str
+    start: int | None
+    end: int | None
+    is_known: bool
+
+
+@dataclass(frozen=True)
+class JudgedLabel:
+    """A label that the document got, nearly got, or that was asked about.
+
+    Attributes:
+        label: Its name.
+        score: How sure the model is, calibrated.
+        raw_score: The score before calibration: in capsule networks the length of the label's capsule.
+        threshold: The score from which on the label is given; None where the best few are given, whatever their scores.
+        is_given: Whether the document got it.
+        path: The way to it from the top of the taxonomy.
+    """
+
+    label: str
+    score: float
+    raw_score: float
+    threshold: float | None
+    is_given: bool
+    path: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class WordWeight:
+    """A word, and how much it speaks for a label; below 0 it speaks against it."""
+
+    word: str
+    weight: float
+
+
+@dataclass(frozen=True)
+class RowShare:
+    """What a row of the words-matrix gave to a label: coupling times agreement, as a share of all rows.
+
+    Attributes:
+        row: The number of the row, from 1.
+        central_word: The word that heads it.
+        share: From -1 to 1; the absolute values of all rows add up to 1.
+    """
+
+    row: int
+    central_word: str
+    share: float
+
+
+@dataclass(frozen=True)
+class LabelReasons:
+    """Why the model is as sure of a label as it is.
+
+    Attributes:
+        label: The label.
+        words: The words that weigh anything, the weightiest first.
+        rows: What was routed to the label, the largest share first; None in models without capsules of rows.
+    """
+
+    label: str
+    words: tuple[WordWeight, ...]
+    rows: tuple[RowShare, ...] | None
+
+
+@dataclass(frozen=True)
+class MatrixRow:
+    """A row of the arranged words-matrix.
+
+    Attributes:
+        central_word: The word that heads it.
+        blocks: Its words, block after block.
+        attention: For each layer with block attention the factor of each block; None for a block that the layer does
+            not see, because no window of its convolution has its centre there.
+    """
+
+    central_word: str
+    blocks: tuple[tuple[str, ...], ...]
+    attention: tuple[tuple[float | None, ...], ...]
+
+
+@dataclass(frozen=True)
+class GraphNode:
+    """A word of the graph: its closeness, its positions among the kept words, from 1, and the row it heads, if any."""
+
+    word: str
+    closeness: float
+    positions: tuple[int, ...]
+    row: int | None
+
+
+@dataclass(frozen=True)
+class GraphEdge:
+    """How often one word is followed by another nearby."""
+
+    source: str
+    target: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The graph-of-words: its words, the most central first, and its edges."""
+
+    nodes: tuple[GraphNode, ...]
+    edges: tuple[GraphEdge, ...]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a document has the labels it has.
+
+    Attributes:
+        model: The name of the model.
+        title: The document's id, or how it begins.
+        text: The document as it was given; ready tokens joined by spaces.
+        words: The words that are kept of it, in order.
+        labels: The labels given, the surest first, then the near misses and what was asked about.
+        method: What the weight of a word is: `occlusion`, the fall of the raw score when the word is unknown; `linear`,
+            weight times value; `none` for models that cannot tell.
+        reasons: For each label that was asked about, why.
+        matrix: The arranged words-matrix; None for models that read none.
+        graph: The graph-of-words; None for models that make none.
+        warning: What is wrong with the document, if anything.
+    """
+
+    model: str
+    title: str
+    text: str
+    words: tuple[KeptWord, ...]
+    labels: tuple[JudgedLabel, ...]
+    method: str
+    reasons: tuple[LabelReasons, ...]
+    matrix: tuple[MatrixRow, ...] | None
+    graph: Graph | None
+    warning: str | None = None

@@ -1,0 +1,63 @@
+"""From a model's folder and a file of documents to an explanation and its page."""
+
+import pytest
+
+from taxocaps.corpus.document import Document
+from taxocaps.errors import CorpusError, FileError
+from taxocaps.estimators.persistence import load_model
+from taxocaps.workflows.explain import explain, find_document
+
+
+@pytest.fixture(scope="module")
+def model(toy_model):
+    return load_model(toy_model)
+
+
+def test_a_folder_and_a_loaded_model_explain_alike(toy_model, model):
+    assert explain(toy_model, "The striker scored.") == explain(model, "The striker scored.")
+
+
+def test_a_page_is_written(model, tmp_path):
+    found = explain(model, Document("The striker scored.", id="a < b"), out=tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert found.title == "a < b"
+    assert "<title>a &lt; b</title>" in page
+
+
+def test_ready_tokens(model):
+    assert explain(model, Document(tokens=("striker", "score"))).text == "striker score"
+
+
+def test_text_that_is_no_unicode(model):
+    with pytest.raises(FileError, match="not valid Unicode"):
+        explain(model, "a \udcff b")
+
+
+def test_documents_by_id_and_by_place(toy_files, tmp_path):
+    assert find_document(toy_files.documents, "genetics-mice").labels == ("Science", "Biology", "Genetics")
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "first"}\n{"text": "second"}\n')
+    assert find_document(path, "2").text == "second"
+
+
+BAD = {
+    "unknown id": ('{"text": "x"}\n', "7", "no document has the id '7'"),
+    "several": ('{"text": "x"}\n{"text": "y"}\n', None, "has several documents; choose one of them with --id"),
+    "none": ("", None, "there are no documents in it"),
+}
+
+
+@pytest.mark.parametrize(("content", "id", "message"), BAD.values(), ids=BAD)
+def test_documents_that_are_not_there(tmp_path, content, id, message):
+    path = tmp_path / "a.jsonl"
+    path.write_text(content)
+    with pytest.raises(CorpusError, match=message):
+        find_document(path, id)
+
+
+def test_the_only_document_needs_no_id_and_is_not_overwritten(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "x"}\n')
+    assert find_document(path).text == "x"
+    with pytest.raises(FileError, match="is the input itself"):
+        find_document(path, out=path)
