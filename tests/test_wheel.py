@@ -24,7 +24,9 @@ def wheel(tmp_path_factory):
 @pytest.mark.slow
 def test_the_wheel_holds_code_and_data_and_nothing_else(wheel):
     names = zipfile.ZipFile(wheel).namelist()
-    for wanted in ("py.typed", "text/stopwords/de.txt", "text/lemma_overrides.tsv", "report/graph_page.html"):
+    pages = ("graph_page.html", "explanation_page.html", "graph_drawing.js", "page_style.css")
+    data = ("py.typed", "text/stopwords/de.txt", "text/lemma_overrides.tsv", "datasets/rcv1_topics.tsv")
+    for wanted in (*data, *(f"report/{page}" for page in pages)):
         assert f"taxocaps/{wanted}" in names
     assert all(name.startswith(("taxocaps/", "taxocaps-")) for name in names)
     assert not [name for name in names if "test" in name or "__pycache__" in name]
