@@ -131,6 +131,7 @@ def test_closed_streams_do_no_harm(tmp_path, closed):
     assert (tmp_path / "store" / "manifest.json").exists()
 
 
+@pytest.mark.slow
 def test_kernels_run_where_nothing_can_be_cached(tmp_path):
     """As in a container without a home: the package cannot be written to, and there is no other place."""
     (tmp_path / "c.jsonl").write_text('{"text": "Cats purr."}\n')
