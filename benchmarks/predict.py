@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from measure import Cost, in_own_process
@@ -82,7 +83,7 @@ def _try(model: FittedModel, documents: list[Document], threads: int) -> Watch:
     for _ in predict_documents(model, documents[:WARM_UP]):
         pass
     watch = Watch()
-    scorer.encoder = watch.timed("words", scorer.encoder)
+    scorer.encoder = SimpleNamespace(read=watch.timed("words", scorer.encoder.read))
     scorer.predict_scores = watch.timed("network", predict)
     with watch.total():
         watch.labels = sum(len(prediction.labels) for prediction in predict_documents(model, documents))
