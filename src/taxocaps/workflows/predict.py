@@ -22,7 +22,16 @@ from taxocaps.estimators.persistence import load_model
 from taxocaps.files import atomic_text, refuse_same_file
 from taxocaps.progress import Progress, silent
 
-__all__ = ["Choice", "PredictReport", "Prediction", "ScoredLabel", "predict_documents", "predict_file", "predict_texts"]
+__all__ = [
+    "Choice",
+    "PredictReport",
+    "Prediction",
+    "ScoredLabel",
+    "predict_documents",
+    "predict_file",
+    "predict_scored",
+    "predict_texts",
+]
 
 _CHUNK = 256
 
@@ -100,14 +109,34 @@ def predict_documents(
         documents: The documents; their labels, if any, are not looked at.
         choice: Which labels they get.
     """
-    documents, number = iter(documents), 0
+    documents, done = iter(documents), 0
     while chunk := list(islice(documents, _CHUNK)):
         scores = model.scores([document.content for document in chunk])
-        chosen = model.choose(scores, **vars(choice or Choice()))
-        for place, document in enumerate(chunk):
-            number += 1
-            columns = chosen.indices[chosen.indptr[place] : chosen.indptr[place + 1]]
-            yield _prediction(model, document.id or str(number), scores[place], columns)
+        yield from predict_scored(model, chunk, scores, choice, first=done + 1)
+        done += len(chunk)
+
+
+def predict_scored(
+    model: FittedModel,
+    documents: Sequence[Document],
+    scores: NDArray[np.float32],
+    choice: Choice | None = None,
+    *,
+    first: int = 1,
+) -> Iterator[Prediction]:
+    """Label documents that have been scored.
+
+    Args:
+        model: The model.
+        documents: The documents.
+        scores: Their calibrated scores, float32 [documents, L].
+        choice: Which labels they get.
+        first: The place of the first document; those without an id are called by their places.
+    """
+    chosen = model.choose(scores, **vars(choice or Choice()))
+    for place, document in enumerate(documents):
+        columns = chosen.indices[chosen.indptr[place] : chosen.indptr[place + 1]]
+        yield _prediction(model, document.id or str(first + place), scores[place], columns)
 
 
 def predict_texts(

@@ -2,21 +2,18 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from taxocaps.corpus.document import Document
-from taxocaps.encoding.corpus_words import Text
 from taxocaps.errors import ConfigError
-from taxocaps.estimators.base import FitReport, Labelled, TextScorer, Work
 from taxocaps.estimators.model import FittedModel
 from taxocaps.estimators.persistence import load_model
-from taxocaps.workflows.predict import Choice, Prediction, predict_documents
+from taxocaps.workflows.predict import Choice, Prediction, predict_scored
 
 __all__ = ["Answer", "Job", "ServedModel", "label_jobs", "load_models", "make_jobs"]
 
@@ -111,34 +108,11 @@ def label_jobs(model: FittedModel, jobs: Sequence[Job]) -> list[Answer]:
 
 def _label_together(model: FittedModel, jobs: Sequence[Job]) -> list[Answer]:
     """Scores are computed at once, for they take the time; labels are chosen as each client asked."""
-    raw = model.raw_scores([document.content for job in jobs for document in job.documents])
-    scored = replace(model, scorer=_Scored(model.scorer, raw))
-    return [tuple(predict_documents(scored, job.documents, job.choice)) for job in jobs]
-
-
-class _Scored(TextScorer):
-    """Gives the scores that another scorer has found, in the order in which it was asked."""
-
-    def __init__(self, scorer: TextScorer, scores: NDArray[np.float32]) -> None:
-        super().__init__(scorer.config, scorer.classes, scorer.seed)
-        self._left = scores
-
-    def predict_scores(self, texts: Sequence[Text]) -> NDArray[np.float32]:
-        taken, self._left = self._left[: len(texts)], self._left[len(texts) :]
-        return taken
-
-    @property
-    def parameters(self) -> int:
-        return 0
-
-    def fit(self, training: Labelled, validation: Labelled, work: Work) -> FitReport:
-        raise NotImplementedError
-
-    def save(self, folder: Path) -> None:
-        raise NotImplementedError
-
-    def load(self, folder: Path) -> Self:
-        raise NotImplementedError
+    scores = model.scores([document.content for job in jobs for document in job.documents])
+    parts = np.split(scores, np.cumsum([len(job) for job in jobs])[:-1])
+    return [
+        tuple(predict_scored(model, job.documents, part, job.choice)) for job, part in zip(jobs, parts, strict=True)
+    ]
 
 
 def _document(given: Mapping[str, Any], place: int) -> Document:
