@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from torch.nn import functional
 
 from taxocaps.errors import ConfigError
 from taxocaps.nn.blocks import SequenceSizes
@@ -23,43 +22,14 @@ def network(sizes=SIZES, **options):
     return model
 
 
-def documents(lengths=LENGTHS):
-    """Documents with so many words, filled up with 0."""
-    generator = torch.Generator().manual_seed(0)
-    words = torch.randint(1, 30, (len(lengths), max(lengths)), generator=generator, dtype=torch.int32)
-    lengths = torch.tensor(lengths, dtype=torch.int32)
-    return words * (torch.arange(words.shape[1]) < lengths[:, None]), lengths
+@pytest.mark.parametrize("branches", [(3,), (3, 4, 5)])
+def test_padding_changes_nothing(documents, check_padding, branches):
+    assert check_padding(network(branches=branches), *documents(LENGTHS)).shape == (len(LENGTHS), 4)
 
 
 @pytest.mark.parametrize("branches", [(3,), (3, 4, 5)])
-def test_padding_changes_nothing(branches):
-    model, (words, lengths) = network(branches=branches).eval(), documents()
-    together = model(words, lengths)
-    assert together.shape == (len(LENGTHS), 4)
-    assert (torch.cdist(together, together) + torch.eye(len(LENGTHS)) > 1e-4).all()  # every document scores differently
-    order = torch.randperm(len(LENGTHS), generator=torch.Generator().manual_seed(1))
-    assert torch.allclose(model(words[order], lengths[order]), together[order], atol=1e-5)
-    assert torch.allclose(model(functional.pad(words, (0, 9)), lengths), together, atol=1e-5)
-    for row, length in enumerate(LENGTHS):
-        alone = model(words[row : row + 1, :length], lengths[row : row + 1])
-        assert torch.allclose(alone, together[row : row + 1], atol=1e-5)
-
-
-@pytest.mark.parametrize("branches", [(3,), (3, 4, 5)])
-def test_every_parameter_receives_a_gradient(branches):
-    model = network(branches=branches)
-    (model(*documents()) * torch.randn(6, 4)).sum().backward()
-    for name, parameter in model.named_parameters():
-        assert parameter.grad is not None, name
-        assert torch.isfinite(parameter.grad).all(), name
-        assert parameter.grad.any(), name
-
-
-def test_label_parameters_have_the_labels_first():
-    model = network(branches=(3, 4))
-    parameters = dict(model.named_parameters())
-    for name in model.label_parameters:
-        assert parameters[name].shape[0] == SIZES.labels
+def test_every_weight_is_learned(documents, check_weights, branches):
+    check_weights(network(branches=branches), documents(LENGTHS), SIZES.labels)
 
 
 def looped(u, weight, iterations):
@@ -106,20 +76,20 @@ def test_capsules_that_are_not_there_change_nothing():
     assert torch.allclose(leaky_route(padded, weight, 3), leaky_route(u, weight, 3), atol=1e-12)
 
 
-def test_scores_are_capsule_lengths():
-    scores = network(branches=(3, 4))(*documents())
+def test_scores_are_capsule_lengths(documents):
+    scores = network(branches=(3, 4))(*documents(LENGTHS))
     assert ((scores >= 0) & (scores < 1)).all()
 
 
-def test_branches_are_averaged():
+def test_branches_are_averaged(documents):
     both = network(branches=(3, 4))
-    x, lengths = both.embedding(documents()[0].long()), documents()[1]
+    x, lengths = both.embedding(documents(LENGTHS)[0].long()), documents(LENGTHS)[1]
     first, second = (branch(x, lengths) for branch in both.branches)
-    assert torch.allclose(both(*documents()), ((first + second) / 2).norm(dim=-1), atol=1e-5)
+    assert torch.allclose(both(*documents(LENGTHS)), ((first + second) / 2).norm(dim=-1), atol=1e-5)
 
 
-def test_the_orphan_draws_off_what_labels_would_get():
-    model, batch = network(), documents()
+def test_the_orphan_draws_off_what_labels_would_get(documents):
+    model, batch = network(), documents(LENGTHS)
     before = model(*batch)
     with torch.no_grad():
         model.branches[0].orphan.mul_(20)

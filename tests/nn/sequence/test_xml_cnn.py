@@ -17,47 +17,16 @@ def network(sizes=SIZES, **options):
     return XMLCNN(XMLCNNConfig(**{"filters": 5, "chunks": 3, "bottleneck": 7, "dropout": 0.0, **options}), sizes)
 
 
-def documents(lengths=LENGTHS):
-    """Documents with so many words, filled up with 0."""
-    generator = torch.Generator().manual_seed(0)
-    words = torch.randint(1, 30, (len(lengths), max(lengths)), generator=generator, dtype=torch.int32)
-    lengths = torch.tensor(lengths, dtype=torch.int32)
-    return words * (torch.arange(words.shape[1]) < lengths[:, None]), lengths
+def test_padding_changes_nothing(documents, check_padding):
+    assert check_padding(network(), *documents(LENGTHS)).shape == (len(LENGTHS), 4)
 
 
-def test_padding_changes_nothing():
-    model, (words, lengths) = network().eval(), documents()
-    together = model(words, lengths)
-    assert together.shape == (len(LENGTHS), 4)
-    assert (torch.cdist(together, together) + torch.eye(len(LENGTHS)) > 1e-4).all()  # every document scores differently
-    order = torch.randperm(len(LENGTHS), generator=torch.Generator().manual_seed(1))
-    assert torch.allclose(model(words[order], lengths[order]), together[order], atol=1e-5)
-    assert torch.allclose(model(functional.pad(words, (0, 9)), lengths), together, atol=1e-5)
-    for row, length in enumerate(LENGTHS):
-        alone = model(words[row : row + 1, :length], lengths[row : row + 1])
-        assert torch.allclose(alone, together[row : row + 1], atol=1e-5)
+def test_every_weight_is_learned(documents, check_weights):
+    check_weights(network(), documents(LENGTHS), SIZES.labels)
 
 
-def test_every_parameter_receives_a_gradient():
-    model = network()
-    (model(*documents()) * torch.randn(6, 4)).sum().backward()
-    for name, parameter in model.named_parameters():
-        assert parameter.grad is not None, name
-        assert torch.isfinite(parameter.grad).all(), name
-        assert parameter.grad.any(), name
-
-
-def test_label_parameters_have_the_labels_first():
-    model = network()
-    parameters = dict(model.named_parameters())
-    for name in model.label_parameters:
-        assert parameters[name].shape[0] == SIZES.labels
-
-
-def test_dropout_acts_in_training_only():
-    model, batch = network(dropout=0.5), documents()
-    assert not torch.equal(model.train()(*batch), model(*batch))
-    assert torch.equal(model.eval()(*batch), model(*batch))
+def test_dropout_acts_in_training_only(documents, check_dropout):
+    check_dropout(network(dropout=0.5), documents(LENGTHS))
 
 
 @pytest.mark.parametrize("chunks", [1, 2, 3, 8])
@@ -75,7 +44,7 @@ def test_chunks_are_the_published_ones_where_they_divide_the_windows():
     assert dynamic_max(x, torch.tensor([6]), 3).flatten().tolist() == [4.0, 3.0, 0.0]
 
 
-def test_scores_come_from_chunks_through_the_bottleneck():
+def test_scores_come_from_chunks_through_the_bottleneck(documents):
     model, (words, lengths) = network(), documents([12])
     vectors = model.embedding(words.long()).transpose(1, 2)
     answers = [functional.conv1d(vectors, m.convolution.weight, m.convolution.bias).relu() for m in model.convolutions]
