@@ -22,6 +22,12 @@ def test_a_dense_head_takes_batches_of_fewer_rows():
     assert torch.allclose(short, long)
 
 
+def test_a_dense_head_begins_with_labels_rare():
+    head = DenseHead(width=3, features=2, rows=4, filters=5, hidden=(6,), labels=200)
+    scores = head(torch.randn(8, 3, 2), torch.ones(2, 4, dtype=torch.bool)).sigmoid()
+    assert scores.mean().item() == pytest.approx(0.1, abs=0.05)
+
+
 @pytest.mark.parametrize("sharing", ["channel", "label"])
 @pytest.mark.parametrize("pooling", ["sum", "mean", "weighted"])
 def test_with_the_mean_a_document_said_twice_scores_as_said_once(pooling, sharing):

@@ -15,6 +15,9 @@ __all__ = ["CapsuleHead", "DenseHead", "to_documents"]
 _USUAL_ROWS = 40
 """The rows of a document whose capsules stay as they are when others are divided by their number."""
 
+_RARE = 0.1
+"""The score of every label before a dense head has learned anything."""
+
 
 def to_documents(rows: Tensor, is_real: Tensor) -> Tensor:
     """Put the features of real rows back into their documents; rows that do not exist become 0.
@@ -99,6 +102,9 @@ class DenseHead(nn.Module):
             layer for before, after in itertools.pairwise(sizes) for layer in (nn.Linear(before, after), nn.ReLU())
         ]
         self.layers = nn.Sequential(*layers, nn.Linear(sizes[-1], labels))
+        # A document has few of all labels: from 0.5 each, the margin loss would first push all of them down to where the
+        # sigmoid is flat, those that it has along with the others.
+        nn.init.constant_(self.layers[-1].bias, math.log(_RARE / (1 - _RARE)))
         self.label_parameters = (f"layers.{len(layers)}.weight", f"layers.{len(layers)}.bias")
 
     def forward(self, x: Tensor, is_real: Tensor) -> Tensor:
