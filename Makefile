@@ -63,7 +63,9 @@ bench: .venv/dev  ## Speed and memory of encoding, beside networkx
 # Table 1 counts the documents, table 2 comes out of the catalogue, the others are experiments of benchmarks/grid.toml.
 paper: .venv/dev  ## Rerun a table or figure of the paper, such as TABLE=3 or FIGURE=5 TAXONOMY=rcv1/taxonomy.tsv
 ifeq ($(FIGURE),5)
-	$(BIN)/taxocaps taxonomy reconstruct $(TAXONOMY) --plot docs/images/reconstruct-$(notdir $(patsubst %/,%,$(dir $(TAXONOMY)))).png
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/figure5.py $(TAXONOMY) $(OPTIONS)
+else ifeq ($(FIGURE),6)
+	$(BIN)/python benchmarks/figure6.py $(OPTIONS)
 else ifeq ($(TABLE),1)
 	$(BIN)/python benchmarks/run.py --statistics
 else ifneq ($(TABLE),2)

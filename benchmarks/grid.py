@@ -2,7 +2,7 @@
 
 import json
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from taxocaps.catalogue.registry import MODELS, find_model
 from taxocaps.settings import fingerprint
 
-__all__ = ["RESULTS", "STATISTICS", "Experiment", "Run", "read_grid", "read_results"]
+__all__ = ["RESULTS", "STATISTICS", "Experiment", "Run", "estimate", "read_grid", "read_results"]
 
 GRID = Path(__file__).parent / "grid.toml"
 RESULTS = Path(__file__).parent / "results" / "runs.jsonl"
@@ -67,13 +67,28 @@ def read_grid(path: Path = GRID) -> dict[str, Experiment]:
 def _runs(row: Mapping[str, Any]) -> Iterator[Run]:
     asked = row["models"]
     models = [model.name for model in MODELS] if asked == ["*"] else [find_model(name).name for name in asked]
-    settings, tests = tuple(row.get("settings", ())), tuple(row.get("tests", ("test",)))
+    settings, budgets, tests = row.get("settings", []), row.get("budgets", {}), tuple(row.get("tests", ["test"]))
     for seed in row["seeds"]:
         for model in models:
-            yield Run(row["data"], model, row.get("preset", "default"), seed, settings, tests)
+            chosen = (*settings, *budgets.get(model, []))
+            yield Run(row["data"], model, row.get("preset", "default"), seed, chosen, tests)
 
 
 def read_results(path: Path = RESULTS) -> dict[str, dict[str, Any]]:
     """The newest result of each run, by its key."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     return {result["key"]: result for result in map(json.loads, lines)}
+
+
+def estimate(runs: Iterable[Run], known: Mapping[str, Mapping[str, Any]]) -> tuple[float, int]:
+    """CPU seconds of some runs, and the number of those of which nothing is known.
+
+    A run that is missing is taken to cost as much as the dearest of the same model on the same data.
+    """
+    costs: dict[tuple[str, str], float] = {}
+    for result in known.values():
+        place = result["data"], result["model"]
+        costs[place] = max(costs.get(place, 0.0), result["cpu_seconds"])
+    asked = dict.fromkeys(runs)
+    found = [known[run.key]["cpu_seconds"] if run.key in known else costs.get((run.data, run.model)) for run in asked]
+    return sum(cost for cost in found if cost is not None), found.count(None)

@@ -1,4 +1,4 @@
-"""All models side by side: what each costs, and how good it is after a fixed small budget.
+"""All models side by side: what each costs.
 
     python benchmarks/models.py                     # all that are missing in benchmarks/results/models.jsonl
     python benchmarks/models.py --only SVM HAN      # some of them, again
@@ -7,9 +7,8 @@
     python benchmarks/models.py --write             # put the results into docs/models.md
 
 The documents are some of pydocs, which comes with the package. Training takes 3,000 training documents, evenly chosen,
-for 3 epochs at the default sizes of each model, on one thread; thresholds are tuned on dev documents, and the figures
-are of these. It is the cost that can be compared here; what a model can do in the end it shows in longer training
-(docs/quality.md). Each model runs in a process of its own.
+for 3 epochs at the default sizes of each model, on one thread. How good the models are: benchmarks/run.py. Each model runs
+in a process of its own.
 """
 
 import argparse
@@ -42,7 +41,7 @@ RESULTS = Path(__file__).parent / "results" / "models.jsonl"
 PAGE = Path(__file__).parents[1] / "docs" / "models.md"
 DOCUMENTS, EPOCHS = 3_000, 3
 CATALOGUE = ("model", "reads a document as", "what it is", "published", "use it for")
-HEADER = ("model", "weights", "CPU s an epoch", "peak memory", "documents/s", "dev micro", "dev macro")
+HEADER = ("model", "weights", "CPU s an epoch", "peak memory", "documents/s")
 
 
 class Clock:
@@ -81,14 +80,11 @@ def measure(name: str) -> dict[str, Any]:
     epochs = max(1, classifier.model_.report.epochs)
     began = time.perf_counter()
     classifier.predict(dev[0])
-    found = classifier.model_.validation
     return {
         "model": name,
         "parameters": classifier.model_.scorer.parameters,
         "epoch": (clock.last - clock.first) / epochs if clock.first else trained,
         "rate": len(dev[0]) / (time.perf_counter() - began),
-        "micro": found.flat.micro.f1,
-        "macro": found.flat.macro.f1,
     }
 
 
@@ -176,8 +172,6 @@ def _row(result: dict[str, Any]) -> tuple[str, ...]:
         f"{result['epoch']:.1f}",
         f"{result['peak']:,.0f} MB",
         f"{result['rate']:,.0f}",
-        f"{result['micro']:.3f}",
-        f"{result['macro']:.3f}",
     )
 
 

@@ -22,7 +22,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from grid import RESULTS, STATISTICS, Experiment, Run, read_grid, read_results
+from grid import RESULTS, STATISTICS, Experiment, Run, estimate, read_grid, read_results
 from measure import in_own_process
 from taxocaps.metrics.evaluation import Evaluation
 
@@ -92,18 +92,21 @@ def record(run: Run, cost: Any) -> dict[str, Any]:
 
 
 def show(experiments: Iterable[Experiment]) -> None:
-    """What there is and what is missing, with the time that it took or will take, as far as is known."""
-    known, total = read_results(), 0.0
+    """What there is and what is missing, and how long all of it takes."""
+    known = read_results()
     for experiment in experiments:
         done = [run for run in experiment.runs if run.key in known]
-        seconds = sum(known[run.key]["cpu_seconds"] for run in done)
-        total += seconds
         print(f"{experiment.name}: {experiment.about}")
-        print(f"  {len(done)} of {len(experiment.runs)} runs done, {seconds / 60:.0f} CPU minutes")
+        print(f"  {len(done)} of {len(experiment.runs)} runs done, {_hours(experiment.runs, known)}")
         for run in experiment.runs:
             if run.key not in known:
                 print(f"  missing: {run.key}")
-    print(f"all runs that are done: {total / 3600:.1f} CPU hours")
+    print(f"all of it: {_hours((run for experiment in experiments for run in experiment.runs), known)}")
+
+
+def _hours(runs: Iterable[Run], known: dict[str, dict[str, Any]]) -> str:
+    seconds, without = estimate(runs, known)
+    return f"{seconds / 3600:.1f} CPU hours" + (f" and {without} runs like no other" if without else "")
 
 
 def count_documents(experiments: Iterable[Experiment], data: Path) -> None:

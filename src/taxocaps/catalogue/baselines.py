@@ -22,14 +22,14 @@ def _graph(row: tuple[str, str, str, str], **usual: Any) -> Model:
     return Model(row[0], "graph", *row[1:], axes, {**_USUAL, "loss": {**_CROSS_ENTROPY, **usual}})
 
 
-_ADAM = {"learning_rate": 1e-3, "vectors_rate": 1.0, "vectors_epsilon": 1e-8}
 _CROSS_ENTROPY = {"kind": "cross-entropy", "label_weights": "uniform"}
-_USUAL = {"loss": _CROSS_ENTROPY, "training": _ADAM}
+_USUAL = {"loss": _CROSS_ENTROPY}
 _MARGIN = {"kind": "margin", "label_weights": "uniform", "down": 0.5}
 _CHARACTERS = {
     "tokens": {"unit": "characters", "length": 1014},
     "vocabulary": {"min_count": 1, "max_size": 100},
     "vectors": {"source": "none", "dimension": 16},
+    "training": {"vectors_rate": 1.0, "vectors_epsilon": 1e-8},  # no character is rare
 }
 _FAN, _GOPAL, _PENG, _ZHAO = "Fan et al. 2008", "Gopal and Yang 2013", "Peng et al. 2018", "Zhao et al. 2018"
 

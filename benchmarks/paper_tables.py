@@ -1,0 +1,179 @@
+"""The paper's tables out of the results, beside the paper's own figures (benchmarks/paper/)."""
+
+import csv
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+from grid import STATISTICS, Experiment, Run
+from tables import Table
+from taxocaps.catalogue.variants import VARIANTS
+
+__all__ = ["Result", "number", "of_paper", "seeds", "table1", "table2", "table3", "table4", "table5"]
+
+PAPER = Path(__file__).parent / "paper"
+Result = Mapping[str, Any]
+
+
+def of_paper(name: str) -> dict[str, dict[str, str]]:
+    """A table of the paper by model."""
+    with (PAPER / f"{name}.csv").open(encoding="utf-8") as file:
+        return {row["model"]: row for row in csv.DictReader(file)}
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A figure; nothing where there is none."""
+    return "" if value is None else f"{value:,.{digits}f}"
+
+
+def spread(values: Sequence[float]) -> str:
+    """The mean of some seeds, and their standard deviation."""
+    return f"{mean(values):.3f} ± {stdev(values):.3f}" if len(values) > 1 else number(values[0] if values else None)
+
+
+def table1() -> Table:
+    """Statistics of the data."""
+    header = ("data", "train", "dev", "test", "labels", "depth", "words/document", "labels/document", "documents/label")
+    lines = STATISTICS.read_text(encoding="utf-8").splitlines() if STATISTICS.exists() else []
+    rows = [
+        (
+            row["data"],
+            *(f"{row['documents'].get(part, 0):,}" for part in ("train", "dev", "test")),
+            f"{row['labels']:,}",
+            str(row["depth"]),
+            *(number(row[key], 1) for key in ("words", "labels_each", "documents_each")),
+        )
+        for row in map(json.loads, lines)
+    ]
+    return Table("Table 1: the data", header, rows)
+
+
+def table2() -> Table:
+    """The axes of the variants, from the catalogue."""
+    header = ("model", "rows", "recurrence", "attention", "head", "label weights")
+    rows = [(v.name, v.row_order, v.recurrent, v.attention, v.head, v.label_weights) for v in VARIANTS]
+    return Table("Table 2: the variants", header, rows)
+
+
+def table3(experiment: Experiment, results: Mapping[str, Result]) -> Table:
+    """All methods on one data set, beside the paper's figures on RCV1."""
+    paper = of_paper("table3")
+    header = (
+        *("model", "dev micro", "micro", "macro", "samples", "hierarchical", "P@1", "P@5", "calibration"),
+        *("epochs", "CPU min", "paper: RCV1 micro", "macro"),
+    )
+    rows = [
+        (run.model, *_figures(results[run.key]), *_cost(results[run.key]), *_paper(paper.get(run.model)))
+        for run in experiment.runs
+        if run.key in results
+    ]
+    return Table(f"Table 3: {experiment.about}", header, rows, _missing(experiment, results))
+
+
+def _figures(result: Result) -> list[str]:
+    test = result["test"]
+    flat = test["flat"]
+    figures = [result["dev"]["flat"]["micro"]["f1"], *(flat[kind]["f1"] for kind in ("micro", "macro", "samples"))]
+    hierarchical = test["hierarchical"]["f1"] if test["hierarchical"] else None
+    ranking = test["ranking"]["precision"]
+    return [number(value) for value in (*figures, hierarchical, ranking["1"], ranking["5"], test["calibration_error"])]
+
+
+def _cost(result: Result) -> tuple[str, str]:
+    """The epochs that were trained, none for a linear model, and the CPU minutes."""
+    return str(result["epochs"][0] or ""), f"{result['cpu_seconds'] / 60:.1f}"
+
+
+def _paper(row: Mapping[str, str] | None) -> tuple[str, str]:
+    return (row["rcv1 micro"], row["rcv1 macro"]) if row else ("", "")
+
+
+def table4(experiment: Experiment, results: Mapping[str, Result]) -> Table:
+    """From single-label to multi-label documents: chosen test documents and all, with tuned and fixed thresholds."""
+    paper = of_paper("table4")
+    header = (
+        *("model", "documents", "threshold", "micro P", "micro R", "micro F1", "samples P", "samples R", "samples F1"),
+        *("micro F1, learnable topics", "paper: P", "R", "F1"),
+    )
+    rows, ceilings = [], {}
+    for test in experiment.runs[0].tests:
+        for name, threshold in ((test, "tuned"), (f"{test} at 0.5", "0.5")):
+            for run in experiment.runs:
+                if run.key in results:
+                    found, theirs = results[run.key][name], paper[run.model] if name == "test" else {}
+                    rows.append((run.model, str(found["documents"]), threshold, *_transfer(found), *_three(theirs)))
+                    ceilings[found["documents"]] = _ceiling(found)
+    limits = ", ".join(f"{number(ceiling)} on {documents} documents" for documents, ceiling in ceilings.items())
+    note = (
+        "Wheat and corn have no document of their own to learn from: the highest micro-F1 over ten topics that can be "
+        f"reached is {limits}. Samples averages are over the eight learnable topics."
+    )
+    return Table(
+        f"Table 4: {experiment.about}", header, rows, f"{note if rows else ''} {_missing(experiment, results)}"
+    )
+
+
+def _transfer(found: Result) -> list[str]:
+    averages = [
+        found["flat"][kind][figure] for kind in ("micro", "samples") for figure in ("precision", "recall", "f1")
+    ]
+    return [number(value) for value in (*averages, _learnable(found))]
+
+
+def _three(row: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(row.get(figure, "") for figure in ("precision", "recall", "f1"))
+
+
+def _learnable(found: Result) -> float:
+    """Micro-F1 over the labels that training documents carry."""
+    rows = found["label_rows"]
+    right = sum(row["recall"] * row["support"] for row in rows)
+    return 2 * right / max(1, sum(row["support"] + row["predicted"] for row in rows))
+
+
+def _ceiling(found: Result) -> float:
+    """Micro-F1 of one who makes no mistake, but for the labels that no training document carries."""
+    known, unseen = sum(row["support"] for row in found["label_rows"]), sum(found["unseen"].values())
+    return 2 * known / (2 * known + unseen)
+
+
+def table5(experiment: Experiment, results: Mapping[str, Result]) -> Table:
+    """Training time."""
+    paper = of_paper("table5")
+    rows = [
+        (
+            run.model,
+            f"{results[run.key]['cpu_seconds'] / 3600:.3f}",
+            str(results[run.key]["epochs"][0]),
+            f"{results[run.key]['peak_megabytes']:,.0f} MB",
+            paper[run.model]["rcv1 hours"],
+            paper[run.model]["eurlex hours"],
+        )
+        for run in experiment.runs
+        if run.key in results and run.model in paper
+    ]
+    header = ("model", "CPU hours", "epochs", "peak memory", "paper: RCV1, GPU hours", "EUR-Lex, GPU hours")
+    return Table(f"Table 5: training time; {experiment.about}", header, rows, _missing(experiment, results))
+
+
+def seeds(experiments: Iterable[Experiment], results: Mapping[str, Result], title: str) -> Table:
+    """Mean and deviation over seeds of some experiments."""
+    rows, missing = [], []
+    for experiment in experiments:
+        groups: dict[tuple[str, tuple[str, ...]], list[Run]] = {}
+        for run in experiment.runs:
+            groups.setdefault((run.model, run.settings), []).append(run)
+        for (model, settings), runs in groups.items():
+            found = [results[run.key]["test"]["flat"] for run in runs if run.key in results]
+            if found:
+                figures = [spread([flat[kind]["f1"] for flat in found]) for kind in ("micro", "macro")]
+                rows.append((" ".join([model, *settings]), str(len(found)), *figures))
+        missing.append(_missing(experiment, results))
+    return Table(title, ("model", "seeds", "test micro", "test macro"), rows, " ".join(filter(None, missing)))
+
+
+def _missing(experiment: Experiment, results: Mapping[str, Result]) -> str:
+    names = dict.fromkeys(run.model for run in experiment.runs if run.key not in results)
+    return f"Not run yet: {', '.join(names)}." if names else ""
