@@ -7,8 +7,8 @@
     python benchmarks/models.py --write             # put the results into docs/models.md
 
 The documents are some of pydocs, which comes with the package. Training takes 3,000 training documents, evenly chosen,
-for 3 epochs at the default sizes of each model, on one thread. How good the models are: benchmarks/run.py. Each model runs
-in a process of its own.
+for 3 epochs at the default sizes of each model, on one thread. Each model runs in a process of its own. How good the
+models are: benchmarks/run.py.
 """
 
 import argparse

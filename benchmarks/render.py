@@ -63,8 +63,8 @@ def ablation(grid: Mapping[str, Experiment], results: Mapping[str, Result]) -> s
     for run in grid["ablation"].runs:
         if run.key in results:
             scores.setdefault(run.model, []).append(results[run.key]["test"]["flat"]["micro"]["f1"])
-    experiments = [grid[name] for name in ("ablation", "control-margin", "control-p")]
-    table = seeds(experiments, results, "What each axis brings, and two controls").markdown()
+    experiments = [grid[name] for name in ("ablation", "control-margin", "paper-weights", "control-p")]
+    table = seeds(experiments, results, "What each axis brings, and the controls").markdown()
     if not scores:
         return table
     draw_ablation(scores, IMAGES / "ablation.png")

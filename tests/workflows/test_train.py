@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import shutil
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -23,6 +24,7 @@ MODEL_FILES = [
     "history.csv",
     "labels.json",
     "metrics.json",
+    "report.html",
     "taxonomy.tsv",
     "thresholds.json",
     "versions.json",
@@ -481,3 +483,59 @@ def test_unseen_labels_of_test_documents_are_missed(train_it, toy_files, write):
     report = train_it("decision.rule=fixed", "decision.threshold=0", files=TrainFiles(train_file, test=test_file))
     assert report.test.unseen == {"z": 1}
     assert (report.test.flat.micro.precision, report.test.flat.micro.recall) == (1.0, 0.5)
+
+
+def report_data(folder):
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    return json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL).group(1))
+
+
+def test_the_training_report_says_what_the_figures_say(toy_model):
+    data = report_data(toy_model)
+    figures = json.loads((toy_model / "metrics.json").read_text())
+    thresholds = json.loads((toy_model / "thresholds.json").read_text())["thresholds"]
+    assert data["summary"].keys() == {"validation", "test"}
+    for place, part in enumerate(("validation", "test"), 4):
+        assert data["summary"][part]["micro"][2] == pytest.approx(figures[part]["flat"]["micro"]["f1"], abs=1e-4)
+        assert [line[place][0] for line in data["labels"]] == [row["support"] for row in figures[part]["label_rows"]]
+    assert {line[0]: line[3] for line in data["labels"]} == pytest.approx(thresholds, abs=1e-4)
+    assert sum(row[4] for row in data["reliability"]) == 2 * 10  # validation documents times labels
+    with (toy_model / "history.csv").open() as file:
+        for epoch, row in zip(data["history"], csv.DictReader(file), strict=True):
+            assert epoch["loss"] == pytest.approx(float(row["loss"]), abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("edges", "pairs", "above"),
+    [("x\ta\nx\tb\n", 1, ["x"]), ("all\tx\nall\ty\nx\ta\ny\tb\n", 0, None), (None, 1, [])],
+    ids=["siblings", "cousins", "no taxonomy"],
+)
+def test_confusions_of_the_training_report_are_between_siblings(train_it, tmp_path, write, edges, pairs, above):
+    """One text with either label: as each document gets one label, the same for all, some get the wrong one.
+
+    The parents are no labels of the model.
+    """
+    taxonomy = tmp_path / "topics.tsv" if edges else None
+    if taxonomy:
+        taxonomy.write_text(edges)
+    documents = write(*(Document("cats chase mice", labels=(label,)) for label in "aaabbb"))
+    train_it("decision.rule=top-k", "decision.k=1", files=TrainFiles(documents, taxonomy))
+    data = report_data(tmp_path / "model")
+    assert data["top_k"] == 1
+    assert len(data["confusions"]) == pairs
+    for _, _, shared, count, carriers, share in data["confusions"]:
+        assert (shared, count, carriers, share) == (above, 3, 3, 1)
+
+
+def test_linear_models_have_a_training_report_without_epochs(toy_files, tmp_path):
+    files = TrainFiles(toy_files.documents, toy_files.taxonomy, toy_files.documents)
+    train(files, tmp_path / "model", resolve_run_config(overrides=["model=SVM", "bag.min_documents=1"]))
+    data = report_data(tmp_path / "model")
+    assert (data["history"], data["model"]["epochs"]) == ([], 0)
+    assert list(data["summary"]) == ["validation"]
+
+
+def test_a_damaged_training_report_is_no_damage_to_the_model(toy_model, tmp_path):
+    shutil.copytree(toy_model, tmp_path / "model")
+    (tmp_path / "model" / "report.html").unlink()
+    assert load_model(tmp_path / "model")

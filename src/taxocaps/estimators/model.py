@@ -21,7 +21,9 @@ from taxocaps.estimators.decisions import (
     fit_cuts,
 )
 from taxocaps.metrics.calibration import calibration_error
+from taxocaps.metrics.diagnosis import Diagnosis, diagnose
 from taxocaps.metrics.evaluation import Evaluation, evaluate
+from taxocaps.taxonomy.tree import VIRTUAL_ROOT
 
 __all__ = ["FittedModel", "ModelName", "fit_model"]
 
@@ -49,6 +51,7 @@ class FittedModel:
         report: What fitting came to.
         validation: How good the labels are on the validation documents; None in a model that was read from a folder.
         figures: The same and more as plain values, as they stand in `metrics.json`.
+        diagnosis: Where the labels of the validation documents go wrong; None in a model that was read from a folder.
     """
 
     name: ModelName
@@ -60,6 +63,7 @@ class FittedModel:
     report: FitReport = field(default_factory=FitReport)
     validation: Evaluation | None = None
     figures: Mapping[str, Any] = field(default_factory=dict)
+    diagnosis: Diagnosis | None = None
 
     @property
     def classes(self) -> Classes:
@@ -111,12 +115,15 @@ class FittedModel:
             documents: Texts with their labels.
             unseen: True labels without a column, with the number of documents that carry them.
         """
-        return self._evaluation(documents.labels, self.scores(documents.texts), unseen)
+        scores = self.scores(documents.texts)
+        return self._evaluation(documents.labels, scores, self.choose(scores), unseen)
 
-    def _evaluation(self, truth: csr_array, scores: NDArray[np.float32], unseen: Any = None) -> Evaluation:
+    def _evaluation(
+        self, truth: csr_array, scores: NDArray[np.float32], chosen: csr_array, unseen: Any = None
+    ) -> Evaluation:
         return evaluate(
             truth,
-            self.choose(scores),
+            chosen,
             names=self.classes.names,
             levels=self.classes.levels,
             closure=self.classes.full_closure,
@@ -157,7 +164,8 @@ def fit_model(name: ModelName, scorer: TextScorer, training: Labelled, validatio
         hierarchy,
         report,
     )
-    found = fitted._evaluation(validation.labels, calibrated)
+    chosen = fitted.choose(calibrated)
+    found = fitted._evaluation(validation.labels, calibrated, chosen)
     figures = {
         "parameters": scorer.parameters,
         "epochs": report.epochs,
@@ -165,4 +173,10 @@ def fit_model(name: ModelName, scorer: TextScorer, training: Labelled, validatio
         "raw_calibration_error": calibration_error(validation.labels, raw),
         "validation": found.as_dict(),
     }
-    return replace(fitted, validation=found, figures=figures)
+    diagnosis = diagnose(validation.labels, chosen, calibrated, _parents(scorer.classes))
+    return replace(fitted, validation=found, figures=figures, diagnosis=diagnosis)
+
+
+def _parents(classes: Classes) -> list[tuple[str, ...]]:
+    """The parents of each label, be they columns or not; top labels are siblings of each other."""
+    return [classes.taxonomy.parents(name) or (VIRTUAL_ROOT,) for name in classes.names]

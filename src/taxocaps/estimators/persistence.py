@@ -29,7 +29,7 @@ __all__ = ["FORMAT", "MODEL_FILES", "is_model", "load_model", "save_model"]
 
 FORMAT = "taxocaps-model/1"
 _LIBRARIES = ("numpy", "scipy", "torch", "lightning", "simplemma")
-_UNHASHED = {"versions.json", "README.md", "metrics.json", "history.csv"}
+_UNHASHED = {"versions.json", "README.md", "metrics.json", "history.csv", "report.html"}
 MODEL_FILES = frozenset(
     {"config.yaml", "vocabulary.tsv", "taxonomy.tsv", "labels.json", "weights.safetensors", "thresholds.json"}
     | {"stop_words.txt"}

@@ -17,6 +17,7 @@ from taxocaps.estimators.persistence import save_model
 from taxocaps.metrics.evaluation import Evaluation
 from taxocaps.progress import Progress, silent
 from taxocaps.report.model_card import ModelCard, model_card
+from taxocaps.report.training_page import TrainingFacts, training_page
 from taxocaps.settings import as_mapping, fingerprint
 from taxocaps.taxonomy.readers import read_taxonomy
 from taxocaps.taxonomy.tree import Taxonomy
@@ -132,7 +133,7 @@ def train(
         test = evaluate_documents(model, documents["test"]) if "test" in documents else None
         report = _report(run, out, model, test, time.monotonic() - began)
         save_model(model, folder.result)
-        _add_to_model(folder, report)
+        _add_to_model(folder, report, model)
         folder.publish()
     return report
 
@@ -200,8 +201,8 @@ def _report(run: _Run, out: Path, model: FittedModel, test: Evaluation | None, s
     )
 
 
-def _add_to_model(folder: TrainingFolder, report: TrainReport) -> None:
-    """What people want to see in a model's folder: its card, its history, and its figures on the test documents."""
+def _add_to_model(folder: TrainingFolder, report: TrainReport, model: FittedModel) -> None:
+    """What people want to see in a model's folder: card, report, history, and figures on the test documents."""
     metrics_file = folder.result / "metrics.json"
     metrics = json.loads(metrics_file.read_text(encoding="utf-8"))
     metrics |= {"documents": dict(report.documents), "test": report.test.as_dict() if report.test else None}
@@ -209,7 +210,13 @@ def _add_to_model(folder: TrainingFolder, report: TrainReport) -> None:
     history = folder.work / "checkpoints" / "history.csv"
     if history.exists():
         (folder.result / "history.csv").write_bytes(history.read_bytes())
-    card = ModelCard(
+    card = _card(report)
+    (folder.result / "README.md").write_text(model_card(card), encoding="utf-8")
+    (folder.result / "report.html").write_text(_page(card, model), encoding="utf-8")
+
+
+def _card(report: TrainReport) -> ModelCard:
+    return ModelCard(
         name=report.model,
         preset=report.preset,
         seed=report.seed,
@@ -220,4 +227,18 @@ def _add_to_model(folder: TrainingFolder, report: TrainReport) -> None:
         validation=report.validation,
         test=report.test,
     )
-    (folder.result / "README.md").write_text(model_card(card), encoding="utf-8")
+
+
+def _page(card: ModelCard, model: FittedModel) -> str:
+    assert model.diagnosis is not None
+    decision = model.config.decision
+    return training_page(
+        TrainingFacts(
+            card=card,
+            classes=model.classes,
+            cuts=model.cuts,
+            top_k=decision.k if decision.rule == "top-k" else None,
+            history=model.report.history,
+            diagnosis=model.diagnosis,
+        )
+    )
