@@ -37,7 +37,8 @@ def rows_of(folder):
 def test_the_file_has_a_row_an_epoch(run, tmp_path):
     report, _ = run()
     rows = rows_of(tmp_path)
-    assert list(rows[0]) == ["epoch", "step", "loss", "validation_loss", "micro_f1", "learning_rate", "seconds"]
+    columns = ["epoch", "step", "loss", "validation_loss", "micro_f1", "macro_f1", "learning_rate", "seconds"]
+    assert list(rows[0]) == columns
     assert [(row["epoch"], row["step"]) for row in rows] == [("1", "5"), ("2", "10"), ("3", "15")]
     for row, reported in zip(rows, report.history, strict=True):
         assert {name: float(value) for name, value in row.items() if value} == dict(reported)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from lightning.pytorch import Trainer
+from sklearn.metrics import f1_score
 from torch.utils.data import DataLoader, Dataset
 
 from taxocaps.metrics.cuts import best_cut
@@ -96,6 +97,9 @@ def test_micro_f1_is_that_of_the_best_cut(examples, tagger):
     scores = score_documents(objective, held_out.documents, held_out.labels.shape[1])
     assert found["micro_f1"] == pytest.approx(best_cut(held_out.labels, scores).f1, abs=1e-6)
     assert 0.2 < found["micro_f1"] < 0.95
+    given = scores >= best_cut(held_out.labels, scores).threshold
+    expected = f1_score(held_out.labels.toarray(), given, average="macro", zero_division=0)
+    assert found["macro_f1"] == pytest.approx(expected, abs=1e-6)
 
 
 def test_the_loss_is_a_mean_over_documents(examples, tagger):

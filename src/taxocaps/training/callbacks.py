@@ -12,7 +12,7 @@ from taxocaps.progress import Progress
 
 __all__ = ["History", "ShowProgress"]
 
-_COLUMNS = ("epoch", "step", "loss", "validation_loss", "micro_f1", "learning_rate", "seconds")
+_COLUMNS = ("epoch", "step", "loss", "validation_loss", "micro_f1", "macro_f1", "learning_rate", "seconds")
 
 
 class ShowProgress(Callback):

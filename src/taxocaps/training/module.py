@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from torch import Tensor, nn
 
 from taxocaps.metrics.cuts import best_cut
+from taxocaps.metrics.flat import flat_metrics
 from taxocaps.training.batches import Batch
 from taxocaps.training.config import TrainingConfig
 
@@ -68,12 +69,14 @@ class TrainingModule(LightningModule):
         self._validated.append(tuple(tensor.cpu().numpy() for tensor in kept))
 
     def on_validation_epoch_end(self) -> None:
-        """Measure micro-F1 over the validation documents of all processes."""
+        """Measure F1 over the validation documents of all processes."""
         numbers, scores, targets = map(np.concatenate, zip(*self._gathered(), strict=True))
         self._validated.clear()
         _, first = np.unique(numbers, return_index=True)  # a document may have been given to two processes
-        cut = best_cut(csr_array(targets[first] > 0), scores[first])
-        self.log("micro_f1", cut.f1, sync_dist=True)
+        truth, scores = csr_array(targets[first] > 0), scores[first]
+        cut = best_cut(truth, scores)
+        macro = flat_metrics(truth, csr_array(scores >= cut.threshold)).macro.f1
+        self.log_dict({"micro_f1": cut.f1, "macro_f1": macro}, sync_dist=True)
         # Lightning would give the loss of an epoch only after its validation, too late for whoever reports both.
         total = sum(loss * documents for loss, documents in self._losses)
         self.log("loss", total / max(1, sum(documents for _, documents in self._losses)), sync_dist=True)
