@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from taxocaps.corpus.readers import read_documents
     from taxocaps.corpus.writers import write_documents
     from taxocaps.errors import TaxocapsError
+    from taxocaps.estimators.explanations import Explanation
     from taxocaps.graph.config import GraphConfig
     from taxocaps.graph.document_graph import GraphOfWords
     from taxocaps.graph.store import open_store
@@ -23,12 +24,14 @@ if TYPE_CHECKING:
     from taxocaps.text.pipeline import TextPipeline
     from taxocaps.workflows.config import EncodeConfig, resolve_config, resolve_run_config
     from taxocaps.workflows.encode import encode
+    from taxocaps.workflows.explain import explain
     from taxocaps.workflows.graph import graph_of_words
     from taxocaps.workflows.train import TrainFiles, train
 
 __all__ = [
     "Document",
     "EncodeConfig",
+    "Explanation",
     "GraphConfig",
     "GraphOfWords",
     "TaxoCapsClassifier",
@@ -38,6 +41,7 @@ __all__ = [
     "TrainFiles",
     "__version__",
     "encode",
+    "explain",
     "graph_of_words",
     "open_store",
     "read_documents",
@@ -52,6 +56,7 @@ __all__ = [
 _HOMES = {
     "Document": "corpus.document",
     "EncodeConfig": "workflows.config",
+    "Explanation": "estimators.explanations",
     "GraphConfig": "graph.config",
     "GraphOfWords": "graph.document_graph",
     "TaxoCapsClassifier": "catalogue.classifier",
@@ -60,6 +65,7 @@ _HOMES = {
     "TextPipeline": "text.pipeline",
     "TrainFiles": "workflows.train",
     "encode": "workflows.encode",
+    "explain": "workflows.explain",
     "graph_of_words": "workflows.graph",
     "open_store": "graph.store",
     "read_documents": "corpus.readers",

@@ -75,6 +75,6 @@ def model_card(card: ModelCard) -> str:
         "```",
         "",
         "Labels are suggestions of a statistical model: it knows the words and labels of its training documents and",
-        "nothing else. Figures for every label and level stand in `metrics.json`.",
+        "nothing else. Figures for every label and level stand in `report.html`, and as data in `metrics.json`.",
     ]
     return "\n".join(line.strip() for line in lines).strip() + "\n"
