@@ -12,7 +12,7 @@ help:  ## Show the targets
 .venv/core: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "taxocaps needs Python 3.11 or newer"'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(PIP) -e .
+	$(PIP) -e '.[serve]'
 	@touch $@
 
 .venv/dev: .venv/core
@@ -32,6 +32,7 @@ demo: .venv/core  ## Train on the embedded corpus, beside a linear SVM, and labe
 		--text 'Compute the shortest path between two nodes of a weighted graph by the algorithm of Dijkstra.' \
 		--text 'Memory stays bounded whatever the size of the corpus, and interrupted work goes on where it stopped.'
 	@echo; echo 'Next: read $(DEMO)/model/README.md; label your own text: $(BIN)/taxocaps predict $(DEMO)/model --text "..."'
+	@echo 'See it in the browser, and why: $(BIN)/taxocaps serve $(DEMO)/model. How training went: $(DEMO)/model/report.html'
 	@echo 'Train the full model: the same command without --preset fast. See a document as a graph: $(BIN)/taxocaps graph examples/musk.txt'
 
 test: test-unit test-slow  ## Everything: the unit suite, then the slow one

@@ -12,9 +12,17 @@ from taxocaps.web.api import Service
 from taxocaps.web.limits import ServeConfig
 from taxocaps.web.server import Server, address, bind
 from taxocaps.workflows.predict import Prediction, ScoredLabel
-from taxocaps.workflows.serve import ServedModel
+from taxocaps.workflows.serve import ExplainJob, Explanation, ServedModel
 
-CARD = {"model": "M", "preset": "default", "seed": 0, "labels": 1, "language": "en", "hierarchy": "as-is"}
+CARD = {
+    "model": "M",
+    "preset": "default",
+    "seed": 0,
+    "labels": 1,
+    "language": "en",
+    "hierarchy": "as-is",
+    "at_least": 0,
+}
 
 
 class Slate:
@@ -26,13 +34,15 @@ class Slate:
         self.begun = threading.Event()
         self.batches = []
 
-    def label(self, jobs):
-        self.batches.append([document.text for job in jobs for document in job.documents])
+    def answer(self, jobs):
+        self.batches.append([document.text for job in jobs for document in documents_of(job)])
         self.begun.set()
         assert self.open.wait(20)
         return [self._answer(job) for job in jobs]
 
     def _answer(self, job):
+        if isinstance(job, ExplainJob):
+            return Explanation("M", job.document.id or "none", job.document.text, (), (), "none", (), None, None)
         if any(document.text == "burst" for document in job.documents):
             return ZeroDivisionError("a secret of the house")
         return tuple(
@@ -40,9 +50,13 @@ class Slate:
         )
 
     def served(self, name="slate"):
-        card = {"name": name, **CARD, "rule": "fixed", "figures": {"f1": 0.5}}
+        card = {"name": name, **CARD, "rule": "fixed", "at_least": 0, "figures": {"f1": 0.5}}
         placed = {"label": "a", "title": "A", "level": 0, "parents": [], "threshold": 0.5}
-        return ServedModel(name, card, {"model": name, "roots": ["a"], "labels": [placed]}, self.label)
+        return ServedModel(name, card, {"model": name, "roots": ["a"], "labels": [placed]}, self.answer)
+
+
+def documents_of(job):
+    return [job.document] if isinstance(job, ExplainJob) else job.documents
 
 
 @pytest.fixture
@@ -59,6 +73,19 @@ def serve():
         yield lambda *models, **options: stack.enter_context(serving(*models, **options))
 
 
+@pytest.fixture(scope="module")
+def serve_all():
+    """As `serve`, for servers that all tests of a file share."""
+    with contextlib.ExitStack() as stack:
+        yield lambda *models, **options: stack.enter_context(serving(*models, **options))
+
+
+@pytest.fixture(scope="session")
+def new_slate():
+    """For tests that need several."""
+    return Slate
+
+
 @contextlib.contextmanager
 def serving(*models, token=None, **limits):
     log = []
@@ -71,7 +98,8 @@ def serving(*models, token=None, **limits):
     while not server.started and time.monotonic() < deadline:
         time.sleep(0.005)
     try:
-        with httpx.Client(base_url=url, timeout=20, trust_env=False) as client:
+        # No certificates: to read them takes longer than most tests.
+        with httpx.Client(base_url=url, timeout=20, trust_env=False, verify=False) as client:
             yield SimpleNamespace(
                 client=client, url=url, port=port, log=log, server=server, service=service, thread=thread
             )

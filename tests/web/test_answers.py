@@ -33,6 +33,6 @@ def test_a_document_that_the_model_cannot_read(serve, slate):
 
     from taxocaps.errors import GraphError
 
-    model = replace(slate.served(), label=lambda jobs: [GraphError("too many\n  words") for _ in jobs])
+    model = replace(slate.served(), answer=lambda jobs: [GraphError("too many\n  words") for _ in jobs])
     answer = serve(model).client.post("/v1/predict", json={"text": "a"})
     assert (answer.status_code, answer.json()) == (422, {"error": {"message": "too many words"}})

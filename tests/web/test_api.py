@@ -248,12 +248,99 @@ def test_draining(serve, slate):
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
 
 
+def test_an_explanation_is_that_of_the_command_line(serve, toy, toy_model, capsys):
+    from taxocaps.cli.main import main
+
+    with pytest.raises(SystemExit):
+        main(["explain", str(toy_model), "--text", TEXTS[0], "--near-misses", "3", "--json"])
+    answer = serve(toy).client.post("/v1/explain", json={"text": TEXTS[0], "near_misses": 3})
+    assert answer.status_code == 200, answer.text
+    assert answer.json() == json.loads(capsys.readouterr().out)
+
+
+def test_an_explanation_of_tokens_and_of_a_label_that_is_not_given(serve, toy):
+    running = serve(toy)
+    label = sorted(toy.labels)[0]
+    asked = {"tokens": ["striker", "scored"], "id": "n", "labels": [label], "model": "model"}
+    found = running.client.post("/v1/explain", json=asked).json()
+    assert (found["title"], found["text"]) == ("n", "striker scored")
+    assert [one["label"] for one in found["reasons"]] == [label]
+    assert running.client.post("/v1/explain", json={"text": ""}).json()["warning"]
+    assert (running.log[0]["path"], running.log[0]["documents"]) == ("/v1/explain", 1)  # written before the next begins
+
+
+UNEXPLAINED = [
+    ({"content": b"{"}, 400, "not valid JSON", None),
+    ({"json": {}}, 422, "either text or tokens", None),
+    ({"json": {"text": "a", "tokens": []}}, 422, "either text or tokens", None),
+    ({"json": {"documents": []}}, 422, "unknown field; allowed: text, tokens", "documents"),
+    ({"json": {"text": "a", "near_misses": -1}}, 422, "greater than or equal to 0", "near_misses"),
+    ({"json": {"text": "a", "labels": ["a", "b"]}}, 422, "no label of this name", "labels[1]"),
+    ({"json": {"text": "a", "labels": ["a", 1]}}, 422, "valid string", "labels[1]"),
+    ({"json": {"text": "a", "labels": ["a"] * 4}}, 413, "at most 3", "labels"),
+    ({"json": {"text": "a", "model": "none"}}, 404, "there are: slate", "model"),
+    ({"json": {"text": "a" * 21}}, 413, "at most 20 characters; got 21", "text"),
+    ({"json": {"tokens": ["aa"] * 7}}, 413, "at most 20 characters; got 21", "tokens"),
+    ({"content": b"x", "headers": {"content-type": "text/plain"}}, 415, "application/json", None),
+]
+
+
+def test_refusals_of_explanations_have_the_same_shape(serve, slate):
+    running = serve(slate.served(), text_length=20, explain_labels=3)
+    for sent, status, message, field in UNEXPLAINED:
+        answer = running.client.post("/v1/explain", **{"headers": {"content-type": "application/json"}, **sent})
+        assert (answer.status_code, answer.json()["error"].get("field")) == (status, field), sent
+        assert message in answer.json()["error"]["message"]
+    assert slate.batches == []
+    running.service.draining = True
+    assert running.client.post("/v1/explain", json={"text": "a"}).status_code == 503
+
+
+def test_a_document_of_too_many_words_is_not_explained(serve, toy):
+    client = serve(toy, explain_words=2).client
+    for field, content in [("text", "striker scored goals"), ("tokens", ["striker", "scored", "goals"])]:
+        answer = client.post("/v1/explain", json={field: content})
+        assert (answer.status_code, answer.json()["error"]["field"]) == (413, field)
+        assert "at most 2 words; this one has 3" in answer.json()["error"]["message"]
+
+
+def test_labels_do_not_wait_for_explanations_that_wait(serve, slate):
+    running = serve(slate.served(), timeout=10)
+    slate.open.clear()
+
+    async def clients():
+        async with httpx.AsyncClient(base_url=running.url, timeout=20, trust_env=False) as client:
+            explained = [asyncio.create_task(client.post("/v1/explain", json={"text": text})) for text in "123"]
+            while not slate.begun.is_set() or running.service._batchers["slate"].waiting() < 2:
+                await asyncio.sleep(0.005)
+            labelled = asyncio.create_task(client.post("/v1/predict", json={"text": "a"}))
+            while running.service._batchers["slate"].waiting() < 3:
+                await asyncio.sleep(0.005)
+            slate.open.set()
+            return await asyncio.gather(labelled, *explained)
+
+    assert {answer.status_code for answer in asyncio.run(clients())} == {200}
+    assert slate.batches[1] == ["a"]
+    assert sorted(slate.batches[0] + slate.batches[2] + slate.batches[3]) == ["1", "2", "3"]
+
+
+def test_limits_are_told(serve, slate):
+    limits = serve(slate.served(), documents=7, explain_words=9).client.get("/v1/model").json()["limits"]
+    assert limits == {"body_bytes": 4_000_000, "documents": 7, "text_length": 200_000, "explain_words": 9}
+
+
 def test_the_description(serve, slate):
     client = serve(slate.served(), documents=7).client
     found = client.get("/openapi.json").json()
-    assert set(found["paths"]) == {"/v1/predict", "/v1/taxonomy", "/v1/model", "/healthz", "/metrics"}
+    assert set(found["paths"]) == {"/v1/predict", "/v1/explain", "/v1/taxonomy", "/v1/model", "/healthz", "/metrics"}
     documents = found["components"]["schemas"]["PredictRequest"]["properties"]["documents"]
     assert documents["anyOf"][0]["maxItems"] == 7
+    labels = found["components"]["schemas"]["ExplainRequest"]["properties"]["labels"]
+    assert labels["anyOf"][0]["maxItems"] == 100
+    explained = found["paths"]["/v1/explain"]["post"]["responses"]["200"]["content"]["application/json"]["schema"]
+    assert explained == {"$ref": "#/components/schemas/Explanation"}
+    assert {"labels", "reasons", "matrix", "graph"} <= set(found["components"]["schemas"]["Explanation"]["properties"])
+    assert "/v1/explain" in client.get("/docs").text
     assert "HTTPValidationError" not in found["components"]["schemas"]
 
 
@@ -282,7 +369,7 @@ def test_whatever_the_description_allows_and_more(serve, toy):
     checks = [not_a_server_error, content_type_conformance, response_schema_conformance, status_code_conformance]
     mode = schemathesis.GenerationMode
     for operation in [found.ok() for found in schema.get_all_operations()]:
-        for wanted in (mode.POSITIVE, mode.NEGATIVE)[: 1 + (operation.path == "/v1/predict")]:
+        for wanted in (mode.POSITIVE, mode.NEGATIVE)[: 1 + (operation.method == "post")]:
 
             @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
             @given(case=operation.as_strategy(generation_mode=wanted))
@@ -290,4 +377,5 @@ def test_whatever_the_description_allows_and_more(serve, toy):
                 case.call_and_validate(checks=checks)
 
             check()
-    assert {200, 400, 422} <= {entry["status"] for entry in running.log if entry["path"] == "/v1/predict"}
+    for path in ("/v1/predict", "/v1/explain"):
+        assert {200, 400, 422} <= {entry["status"] for entry in running.log if entry["path"] == path}

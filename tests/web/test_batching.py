@@ -10,11 +10,11 @@ from taxocaps.corpus.document import Document
 from taxocaps.web.answers import Refused
 from taxocaps.web.batching import Batcher
 from taxocaps.web.limits import ServeConfig
-from taxocaps.workflows.serve import Job
+from taxocaps.workflows.serve import ExplainJob, LabelJob
 
 
 def job(*texts):
-    return Job(tuple(Document(text, id=text) for text in texts))
+    return LabelJob(tuple(Document(text, id=text) for text in texts))
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def make(slate):
     made = []
 
     def batcher(observe=lambda documents: None, **limits):
-        made.append(Batcher(slate.label, ServeConfig(**{"documents": 1, **limits}), observe))
+        made.append(Batcher(slate.answer, ServeConfig(**{"documents": 1, **limits}), observe))
         return made[-1]
 
     yield batcher
@@ -159,6 +159,81 @@ def test_closing_finishes_what_was_accepted(make, slate):
         return found, refused.value.status
 
     assert asyncio.run(clients()) == ([["a"], ["b"], ["c"]], 503)
+
+
+def explained(text):
+    return ExplainJob(Document(text))
+
+
+def test_explanations_come_one_by_one_and_after_the_labels(make, slate):
+    sizes = []
+    batcher = make(sizes.append, batch=4)
+
+    async def clients():
+        slate.open.clear()
+        first = asyncio.create_task(batcher.explain(explained("first")))
+        await until(slate.begun.is_set)
+        others = [asyncio.create_task(batcher.explain(explained(text))) for text in ("why", "how")]
+        await until(lambda: batcher.waiting() == 2)
+        labelled = [asyncio.create_task(batcher.label([job(text)])) for text in "ab"]
+        await until(lambda: batcher.waiting() == 4)
+        slate.open.set()
+        found = await asyncio.gather(first, *others)
+        return [one.text for one in found], [names(one) for one in await asyncio.gather(*labelled)]
+
+    assert asyncio.run(clients()) == (["first", "why", "how"], [["a"], ["b"]])
+    assert slate.batches == [["first"], ["a", "b"], ["why"], ["how"]]
+    assert sizes == [1, 2, 1, 1]
+
+
+def test_many_who_want_explanations_take_no_place_from_labels(make, slate):
+    batcher = make(queue=1, batch=1)
+
+    async def clients():
+        slate.open.clear()
+        begun = asyncio.create_task(batcher.explain(explained("begun")))
+        await until(slate.begun.is_set)
+        waiting = asyncio.create_task(batcher.explain(explained("waiting")))
+        await until(lambda: batcher.waiting() == 1)
+        with pytest.raises(Refused) as refused:
+            await batcher.explain(explained("too many"))
+        labelled = asyncio.create_task(batcher.label([job("a")]))
+        await until(lambda: batcher.waiting() == 2)
+        slate.open.set()
+        await asyncio.gather(begun, waiting)
+        return refused.value.status, names(await labelled)
+
+    assert asyncio.run(clients()) == (503, ["a"])
+
+
+def test_an_explanation_that_took_too_long_is_not_begun(make, slate):
+    batcher = make(timeout=0.05)
+
+    async def clients():
+        slate.open.clear()
+        for text in ("begun", "late"):
+            with pytest.raises(Refused) as refused:
+                await batcher.explain(explained(text))
+            assert refused.value.status == 504
+        slate.open.set()
+        return (await batcher.explain(explained("after"))).text
+
+    assert asyncio.run(clients()) == "after"
+    assert slate.batches == [["begun"], ["after"]]
+
+
+def test_explanations_that_nobody_waits_for_do_not_pile_up(make, slate):
+    batcher = make(timeout=0.02)
+
+    async def clients():
+        slate.open.clear()
+        for number in range(6):
+            with pytest.raises(Refused):
+                await batcher.explain(explained(str(number)))
+
+    asyncio.run(clients())
+    assert batcher.waiting() == 0
+    assert len(batcher._alone) <= 1
 
 
 def test_no_documents_no_waiting(make, slate):

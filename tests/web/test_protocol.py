@@ -50,7 +50,7 @@ def test_a_connection_serves_many_requests(serve, slate):
     running = serve(slate.served(), read_timeout=0.5)
     with connect(running) as client:
         for _ in range(3):
-            client.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            client.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
             found = b""
             while not found.endswith(b'{"status":"ready"}'):
                 piece = client.recv(1000)

@@ -6,10 +6,11 @@ from dataclasses import replace
 import pytest
 
 from taxocaps.corpus.document import Document
-from taxocaps.errors import ConfigError, GraphError, ModelError
+from taxocaps.errors import ConfigError, CorpusError, GraphError, ModelError
 from taxocaps.estimators.persistence import load_model
+from taxocaps.workflows.explain import explain
 from taxocaps.workflows.predict import Choice, predict_documents
-from taxocaps.workflows.serve import Job, label_jobs, load_models, make_jobs
+from taxocaps.workflows.serve import ExplainJob, LabelJob, answer_jobs, load_models, make_jobs
 
 TEXTS = ["The striker scored for his club.", "", "Astronomers saw a comet and a planet.", "the of and"]
 
@@ -22,8 +23,8 @@ def model(toy_model):
 def test_jobs_together_are_answered_as_alone(model):
     choices = [Choice(), Choice(top_k=2, hierarchy="as-is"), Choice(threshold=0.0), Choice(at_least=1)]
     documents = [tuple(Document(text, id=f"{n}-{place}") for place, text in enumerate(TEXTS)) for n in range(4)]
-    jobs = [Job(one, choice) for one, choice in zip(documents, choices, strict=True)]
-    for job, answer in zip(jobs, label_jobs(model, jobs), strict=True):
+    jobs = [LabelJob(one, choice) for one, choice in zip(documents, choices, strict=True)]
+    for job, answer in zip(jobs, answer_jobs(model, jobs), strict=True):
         wanted = list(predict_documents(model, job.documents, job.choice))
         assert [(one.id, one.warning) for one in answer] == [(one.id, one.warning) for one in wanted]
         for found, alone in zip(answer, wanted, strict=True):
@@ -34,8 +35,8 @@ def test_jobs_together_are_answered_as_alone(model):
 
 def test_more_documents_than_are_labelled_at_a_time(model):
     documents = tuple(Document(TEXTS[number % 4], id=str(number)) for number in range(300))
-    small = Job((Document(TEXTS[0], id="small"),), Choice(top_k=1))
-    large, other = label_jobs(model, [Job(documents), small])
+    small = LabelJob((Document(TEXTS[0], id="small"),), Choice(top_k=1))
+    large, other = answer_jobs(model, [LabelJob(documents), small])
     assert [one.id for one in large] == [str(number) for number in range(300)]
     assert [one.label for one in large[298].labels] == [one.label for one in large[2].labels]
     assert large[299].warning
@@ -60,19 +61,42 @@ class Picky:
 
 def test_a_job_that_cannot_be_done_spoils_no_other(model):
     picky = Picky(model.scorer)
-    jobs = [Job((Document(text, id="1"),)) for text in (TEXTS[0], "bad", TEXTS[2])]
-    first, second, third = label_jobs(replace(model, scorer=picky), jobs)
+    jobs = [LabelJob((Document(text, id="1"),)) for text in (TEXTS[0], "bad", TEXTS[2])]
+    first, second, third = answer_jobs(replace(model, scorer=picky), jobs)
     assert isinstance(second, GraphError)
     assert [first, third] == [tuple(predict_documents(model, jobs[place].documents)) for place in (0, 2)]
     assert picky.asked == [3, 1, 1, 1]
+
+
+def test_an_explanation_is_the_one_of_the_command(model):
+    for document in (Document(TEXTS[0]), Document(tokens=("striker", "club"), id="n"), Document("")):
+        (found,) = answer_jobs(model, [ExplainJob(document, near_misses=2)])
+        assert found == explain(model, document, near_misses=2)
+    (label,) = sorted(model.classes.names)[:1]
+    (found,) = answer_jobs(model, [ExplainJob(Document(TEXTS[0]), (label,))])
+    assert [one.label for one in found.reasons] == [label]
+
+
+def test_too_many_words_are_not_explained(model):
+    job = ExplainJob(Document("striker scored goal club"), most_words=3)
+    (refused,) = answer_jobs(model, [job])
+    assert isinstance(refused, CorpusError)
+    assert "at most 3 words; this one has 4" in str(refused)
+    (found,) = answer_jobs(model, [replace(job, most_words=4)])
+    assert len(found.words) == 4
+
+
+def test_labels_that_a_model_can_give(toy_model):
+    (served,) = load_models([toy_model]).values()
+    assert served.labels == set(load_model(toy_model).classes.names)
 
 
 def test_jobs_of_a_request():
     documents = [{"text": "a"}, {"id": "x", "tokens": ["b"]}, {"id": "", "text": None, "tokens": []}]
     choice = Choice(top_k=1)
     assert make_jobs(documents, choice, 2) == [
-        Job((Document("a", "1"), Document("", "x", tokens=("b",))), choice),
-        Job((Document("", "3", tokens=()),), choice),
+        LabelJob((Document("a", "1"), Document("", "x", tokens=("b",))), choice),
+        LabelJob((Document("", "3", tokens=()),), choice),
     ]
     assert make_jobs([], choice, 2) == []
 

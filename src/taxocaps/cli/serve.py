@@ -31,10 +31,11 @@ def serve(
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Label documents over HTTP.
+    """Label documents over HTTP, and explain their labels.
 
-    POST /v1/predict takes a text or many; GET /v1/model, /v1/taxonomy, /healthz, /metrics, /docs. Each request becomes
-    one line of JSON on standard error. Ctrl-C or SIGTERM stops the server when all that it accepted is answered.
+    The address opens a page for people. For programs: POST /v1/predict takes a text or many, POST /v1/explain one; GET
+    /v1/model, /v1/taxonomy, /healthz, /metrics, /docs. Each request becomes one line of JSON on standard error. Ctrl-C
+    or SIGTERM stops the server when all that it accepted is answered.
     """
     for library in ("fastapi", "uvicorn", "prometheus_client"):
         if importlib.util.find_spec(library) is None:

@@ -1,4 +1,4 @@
-"""Requests of all clients labelled together: a queue in front of one thread for each model."""
+"""Requests of all clients answered by one thread for each model: labels together, explanations one by one."""
 
 import asyncio
 import threading
@@ -7,11 +7,12 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from typing import Any
 
 from taxocaps.web.answers import Refused
 from taxocaps.web.limits import ServeConfig
 from taxocaps.workflows.predict import Prediction
-from taxocaps.workflows.serve import Answer, Job
+from taxocaps.workflows.serve import Answer, ExplainJob, Explanation, Job, LabelJob
 
 __all__ = ["Batcher"]
 
@@ -21,15 +22,16 @@ class _Waiting:
     """A job in the queue, when it came, and the promise of an answer."""
 
     job: Job
-    future: "Future[tuple[Prediction, ...]]" = field(default_factory=Future)
+    future: "Future[Any]" = field(default_factory=Future)
     since: float = field(default_factory=time.monotonic)
 
 
 class Batcher:
     """Collects jobs and has them answered, a batch at a time, by a thread of its own.
 
-    A batch is what waits, up to a number of documents; the oldest job waits a few milliseconds for others, or not at
-    all when the thread was busy in the meantime.
+    A batch is what waits to be labelled, up to a number of documents; the oldest job waits a few milliseconds for
+    others, or not at all when the thread was busy in the meantime. Jobs that are alone have a queue of their own, and
+    their turn, one at a time, when no others wait: an explanation takes as long as the labels of hundreds.
     """
 
     def __init__(
@@ -41,41 +43,40 @@ class Batcher:
         """Start the thread.
 
         Args:
-            work: Answers some jobs at once.
-            config: Limits of queue and batch.
+            work: Answers some jobs at once, or one that is alone.
+            config: Limits of the queues and of a batch.
             observe: Told the number of documents of each batch.
         """
         self._work, self._config, self._observe = work, config, observe
-        self._queue: deque[_Waiting] = deque()
+        self._together: deque[_Waiting] = deque()
+        self._alone: deque[_Waiting] = deque()
         self._changed = threading.Condition()
         self._closing = False
         self._thread = threading.Thread(target=self._run, name="taxocaps-batcher", daemon=True)
         self._thread.start()
 
-    async def label(self, jobs: Sequence[Job]) -> list[Prediction]:
+    async def label(self, jobs: Sequence[LabelJob]) -> list[Prediction]:
         """The labels of the documents of some jobs, all of the same request.
 
         Raises:
             Refused: With 503 if the queue is full or the server stops, with 504 if the answer takes too long.
         """
-        futures = self._admit(jobs)
-        try:
-            async with asyncio.timeout(self._config.timeout) as limit:
-                answers = await asyncio.gather(*map(asyncio.wrap_future, futures))
-        except TimeoutError as error:
-            if not limit.expired():
-                raise
-            message = f"no answer within {self._config.timeout:g} seconds; send fewer documents, or try again later"
-            raise Refused(504, message) from error
-        finally:
-            for future in futures:  # what nobody waits for any more is not begun
-                future.cancel()
-        return [prediction for answer in answers for prediction in answer]
+        return [prediction for answer in await self._answers(jobs) for prediction in answer]
+
+    async def explain(self, job: ExplainJob) -> Explanation:
+        """Why a document gets its labels.
+
+        Raises:
+            Refused: As for labels.
+        """
+        explanation: Explanation
+        (explanation,) = await self._answers([job])
+        return explanation
 
     def waiting(self) -> int:
-        """The number of documents in the queue."""
+        """The number of documents in the queues."""
         with self._changed:
-            return self._count()
+            return _count(self._together) + _count(self._alone)
 
     def close(self) -> None:
         """Take no more jobs, answer those that wait, and end the thread."""
@@ -84,19 +85,32 @@ class Batcher:
             self._changed.notify()
         self._thread.join()
 
-    def _admit(self, jobs: Sequence[Job]) -> "list[Future[tuple[Prediction, ...]]]":
+    async def _answers(self, jobs: Sequence[Job]) -> list[Any]:
+        futures = self._admit(jobs, self._alone if any(job.is_alone for job in jobs) else self._together)
+        try:
+            async with asyncio.timeout(self._config.timeout) as limit:
+                return await asyncio.gather(*map(asyncio.wrap_future, futures))
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            message = f"no answer within {self._config.timeout:g} seconds; send less, or try again later"
+            raise Refused(504, message) from error
+        finally:
+            for future in futures:  # what nobody waits for any more is not begun
+                future.cancel()
+
+    def _admit(self, jobs: Sequence[Job], queue: deque[_Waiting]) -> "list[Future[Any]]":
         with self._changed:
             if self._closing:
                 raise Refused(503, "the server is stopping", headers={"Retry-After": "5"})
-            if self._count() + sum(map(len, jobs)) > self._config.queue:
+            if _count(queue) + sum(map(len, jobs)) > self._config.queue:
                 raise Refused(503, "too much is waiting already; try again in a second", headers={"Retry-After": "1"})
+            while queue and queue[0].future.cancelled():  # explanations may wait longer than anybody waits for them
+                queue.popleft()
             added = [_Waiting(job) for job in jobs]
-            self._queue.extend(added)
+            queue.extend(added)
             self._changed.notify()
         return [waiting.future for waiting in added]
-
-    def _count(self) -> int:
-        return sum(len(waiting.job) for waiting in self._queue if not waiting.future.cancelled())
 
     def _run(self) -> None:
         while batch := self._next_batch():
@@ -116,21 +130,33 @@ class Batcher:
         """Wait for a batch; empty when there will be none."""
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._queue or self._closing)
-                if not self._queue:
+                self._changed.wait_for(lambda: self._together or self._alone or self._closing)
+                if not (self._together or self._alone):
                     return []
-                left = self._queue[0].since + self._config.batch_wait - time.monotonic()
-                self._changed.wait_for(lambda: self._closing or self._count() >= self._config.batch, max(left, 0))
-                batch = self._take()
+                if self._together:
+                    left = self._together[0].since + self._config.batch_wait - time.monotonic()
+                    self._changed.wait_for(self._is_enough, max(left, 0))
+                    batch = _take(self._together, self._config.batch)
+                else:
+                    batch = _take(self._alone, 1)
             if batch:
                 return batch
 
-    def _take(self) -> list[_Waiting]:
-        batch: list[_Waiting] = []
-        size = 0
-        while self._queue and (not batch or size + len(self._queue[0].job) <= self._config.batch):
-            waiting = self._queue.popleft()
-            if waiting.future.set_running_or_notify_cancel():
-                batch.append(waiting)
-                size += len(waiting.job)
-        return batch
+    def _is_enough(self) -> bool:
+        return self._closing or _count(self._together) >= self._config.batch
+
+
+def _count(queue: deque[_Waiting]) -> int:
+    return sum(len(waiting.job) for waiting in queue if not waiting.future.cancelled())
+
+
+def _take(queue: deque[_Waiting], most: int) -> list[_Waiting]:
+    """The next jobs of at most so many documents, or one that is larger; what nobody waits for is dropped."""
+    batch: list[_Waiting] = []
+    size = 0
+    while queue and (not batch or size + len(queue[0].job) <= most):
+        waiting = queue.popleft()
+        if waiting.future.set_running_or_notify_cancel():
+            batch.append(waiting)
+            size += len(waiting.job)
+    return batch

@@ -25,6 +25,8 @@ class ServeConfig(Settings):
         queue: The most documents that wait for a model.
         batch: The most documents that are labelled at once.
         batch_wait: Seconds that a document waits for others to be labelled with.
+        explain_words: The most words of a document that is explained: each distinct one costs a pass of the network.
+        explain_labels: The most labels that a request may ask to explain.
     """
 
     section: ClassVar[str] = "serve"
@@ -37,6 +39,8 @@ class ServeConfig(Settings):
     queue: Annotated[int, Between(1, 1_000_000)] = 1_024
     batch: Annotated[int, Between(1, 100_000)] = 32
     batch_wait: Annotated[float, Between(0, 10)] = 0.005
+    explain_words: Annotated[int, Between(1, 20_000)] = 2_000
+    explain_labels: Annotated[int, Between(1, 1_000_000)] = 100
 
     def __post_init__(self) -> None:
         """Refuse a queue into which an allowed request can never fit."""

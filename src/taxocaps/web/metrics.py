@@ -20,7 +20,7 @@ class Metrics:
         self._seconds = Histogram(
             "taxocaps_request_seconds", "Time to answer.", ["path"], buckets=_SECONDS, registry=self._registry
         )
-        self._documents = Counter("taxocaps_documents", "Documents labelled.", registry=self._registry)
+        self._documents = Counter("taxocaps_documents", "Documents labelled or explained.", registry=self._registry)
         self._queue = Gauge("taxocaps_queue_documents", "Documents that wait.", ["model"], registry=self._registry)
         self._batch = Histogram(
             "taxocaps_batch_documents", "Documents of a batch.", ["model"], buckets=_SIZES, registry=self._registry

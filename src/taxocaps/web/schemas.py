@@ -7,11 +7,14 @@ from pydantic_core import PydanticCustomError
 
 __all__ = [
     "ErrorAnswer",
+    "ExplainRequest",
     "HealthAnswer",
+    "LimitsSaid",
     "ModelsAnswer",
     "PredictAnswer",
     "PredictRequest",
     "TaxonomyAnswer",
+    "limited_explain_request",
     "limited_request",
 ]
 
@@ -115,6 +118,38 @@ def limited_request(documents: int) -> type[PredictRequest]:
     )
 
 
+class ExplainRequest(_Given):
+    """One document, a text or tokens that replace the model's own, and which of its labels to explain."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"text": "The striker scored for his club."}]})
+
+    text: _Text | None = Field(None, description="The text.")
+    tokens: Annotated[list[_Text], Field(fail_fast=True)] | None = Field(
+        None, description="Instead of text: the words, ready for the model."
+    )
+    id: _Text | None = Field(None, description="The title of the answer; without one, how the document begins.")
+    model: _Text | None = Field(None, description="The name of a model; without one, the first that is served.")
+    labels: Annotated[list[_Text], Field(fail_fast=True)] | None = Field(
+        None, description="The labels to explain; without any, all that are given or else the nearest miss."
+    )
+    near_misses: Annotated[int, Field(ge=0, le=_MOST_LABELS)] = Field(
+        5, description="How many labels that were not given are told too."
+    )
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> "ExplainRequest":
+        if (self.text is None) == (self.tokens is None):
+            raise ValueError("give either text or tokens")
+        return self
+
+
+def limited_explain_request(labels: int) -> type[ExplainRequest]:
+    """`ExplainRequest` with at most so many labels: described, and counted before they are looked at."""
+    kind = Annotated[list[_Text], Field(fail_fast=True, max_length=labels)] | None
+    field = Field(None, description=ExplainRequest.model_fields["labels"].description)
+    return create_model("ExplainRequest", __base__=ExplainRequest, __doc__=ExplainRequest.__doc__, labels=(kind, field))
+
+
 class LabelFound(BaseModel):
     """A label, how sure the model is, and the way to it from the top of the taxonomy."""
 
@@ -167,14 +202,25 @@ class ModelCard(BaseModel):
     language: str
     hierarchy: str
     rule: str
+    at_least: int
     figures: dict[str, Any]
 
 
+class LimitsSaid(BaseModel):
+    """What fits into a request."""
+
+    body_bytes: int
+    documents: int
+    text_length: int
+    explain_words: int
+
+
 class ModelsAnswer(BaseModel):
-    """All models, and the one that is asked if a request names none."""
+    """All models, the one that is asked if a request names none, and the limits of requests."""
 
     default: str
     models: list[ModelCard]
+    limits: LimitsSaid
 
 
 class HealthAnswer(BaseModel):

@@ -13,13 +13,20 @@ import uvicorn
 
 from taxocaps.errors import ConfigError
 from taxocaps.web.api import Service
+from taxocaps.web.host import LOOPBACK_NAMES
 from taxocaps.web.log import JsonHandler
 from taxocaps.web.protocol import PatientProtocol
 
-__all__ = ["Server", "address", "bind", "is_loopback"]
+__all__ = ["Listener", "Server", "address", "bind", "is_loopback", "own_names"]
 
 
-def bind(host: str, port: int) -> socket.socket:
+class Listener(socket.socket):
+    """A socket that remembers by which name its address was asked for."""
+
+    host = ""
+
+
+def bind(host: str, port: int) -> Listener:
     """A socket at an address; nobody can connect before a server runs on it.
 
     Raises:
@@ -29,7 +36,8 @@ def bind(host: str, port: int) -> socket.socket:
         family, kind, protocol, _, where = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        listener = socket.socket(family, kind, protocol)
+        listener = Listener(family, kind, protocol)
+        listener.host = host
         try:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(where)
@@ -49,10 +57,21 @@ def is_loopback(listener: socket.socket) -> bool:
     return ipaddress.ip_address(listener.getsockname()[0].partition("%")[0]).is_loopback
 
 
+def own_names(listener: Listener) -> frozenset[str]:
+    """The names that clients may call the server by; none, for any will do, if other machines can connect."""
+    if not is_loopback(listener):
+        return frozenset()
+    return LOOPBACK_NAMES | {_bracketed(listener.host.lower()), _bracketed(listener.getsockname()[0])}
+
+
 def address(listener: socket.socket) -> str:
     """The address as a browser takes it."""
     host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return f"http://{_bracketed(host)}:{port}"
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
 
 
 class Server(uvicorn.Server):
@@ -83,8 +102,9 @@ class Server(uvicorn.Server):
         )
         self._service, self.announce = service, announce
 
-    def serve_on(self, listener: socket.socket) -> None:
+    def serve_on(self, listener: Listener) -> None:
         """Serve until told to stop."""
+        self._service.hosts = own_names(listener)
         logger = logging.getLogger("uvicorn.error")
         handler = JsonHandler(logging.WARNING)
         logger.addHandler(handler)

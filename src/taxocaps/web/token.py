@@ -8,11 +8,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from taxocaps.errors import ConfigError
 from taxocaps.web.answers import Refused, error_response
+from taxocaps.web.page_files import PAGE_PATHS
 
 __all__ = ["OPEN_PATHS", "TokenGate", "find_token"]
 
-OPEN_PATHS = frozenset({"/healthz"})
-"""What is answered to everyone."""
+OPEN_PATHS = PAGE_PATHS | {"/healthz"}
+"""What is answered to everyone; the page asks for the token itself."""
 
 _VARIABLE = "TAXOCAPS_TOKEN"
 

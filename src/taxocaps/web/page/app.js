@@ -1,0 +1,167 @@
+// The page: a text or a file goes in, labels on the taxonomy come out. State is kept here; drawing is done elsewhere.
+
+import { readFile } from "./documents.js";
+import { counted, find, make, say } from "./dom.js";
+import { asCsv, asJson, save } from "./downloads.js";
+import { explain, forgetExplanation } from "./explaining.js";
+import { labelAll } from "./labelling.js";
+import { Model } from "./model.js";
+import { ask, keepToken, replacing, ServerError } from "./server.js";
+import { drawTree, firstChoice } from "./tree.js";
+
+const PATIENCE = 200;  // milliseconds until a document that is passed by with the arrow keys is explained
+const models = new Map();
+const latest = replacing();
+const state = { limits: null, file: null, model: null, found: [], place: 0, cut: null, label: null };
+const current = () => state.found[state.place];
+const givenOf = found => state.model.given(found, state.cut);
+let timer = null;
+
+async function start() {
+  const about = await ask("v1/model");
+  state.limits = about.limits;
+  find("model").replaceChildren(...about.models.map(card => make("option", { value: card.name }, card.name)));
+  find("model").value = about.default;
+  find("model-field").hidden = false;
+  for (const card of about.models) models.set(card.name, { card, model: null });
+}
+
+async function loadModel(name, signal) {
+  const entry = models.get(name);
+  entry.model ??= new Model(entry.card, await ask(`v1/taxonomy?model=${encodeURIComponent(name)}`, null, signal));
+  return entry.model;
+}
+
+// Labels what is in the form; a second call replaces the first.
+async function label() {
+  const documents = state.file?.documents ?? [{ id: "1", text: find("text").value }];
+  if (!documents.some(one => one.text.trim())) return fail(new Error("There is no text yet: paste one, or choose a file."));
+  waiting(documents.length);
+  try {
+    await latest(async signal => {
+      if (!state.limits) await start();
+      const begin = performance.now(), name = find("model").value;
+      const model = await loadModel(name, signal);
+      const found = await labelAll(documents, name, state.limits, signal, done => progress(done, documents.length));
+      if (state.model !== model) find("cut").value = model.usualCut;
+      Object.assign(state, { model, found, place: 0, cut: null });
+      done(`${counted(found.length, "document")} labelled by ${name} in ${((performance.now() - begin) / 1000).toFixed(1)} seconds.`);
+      showDocuments();
+      showDocument();
+    });
+  } catch (error) { fail(error); }
+}
+
+function waiting(number) {
+  say(find("error"));
+  for (const id of ["go", "results"]) find(id).setAttribute("aria-busy", "true");
+  find("progress").hidden = false;
+  find("progress").removeAttribute("value");
+  say(find("status"), `Labelling ${counted(number, "document")}…`);
+}
+
+function progress(number, all) {
+  if (all > 1) Object.assign(find("progress"), { value: number, max: all });
+  if (all > 1) say(find("status"), `Labelled ${number.toLocaleString("en")} of ${counted(all, "document")}…`);
+}
+
+function done(message) {
+  for (const id of ["go", "results"]) find(id).removeAttribute("aria-busy");
+  find("progress").hidden = true;
+  say(find("status"), message);
+}
+
+function fail(error) {
+  done("");
+  if (!(error instanceof Error)) throw error;
+  if (error instanceof ServerError && error.status === 401) {
+    const isFirst = find("token-form").hidden;
+    find("token-form").hidden = false;
+    find("token").focus();
+    if (isFirst) return;  // nobody has given a wrong one yet
+  }
+  say(find("error"), error.message);
+}
+
+function showDocuments() {
+  find("results").hidden = false;
+  find("document-field").hidden = state.found.length < 2;
+  find("document").replaceChildren(...state.found.map((one, place) =>
+    make("option", { value: place }, `${one.id}: ${one.text.slice(0, 60)}`)));
+}
+
+function showDocument() {
+  const found = current();
+  forgetExplanation();
+  state.label = firstChoice(state.model, found, givenOf(found));
+  showLabels();
+  clearTimeout(timer);
+  timer = setTimeout(() => explain(state.model, found, state.label), state.found.length > 1 ? PATIENCE : 0);
+}
+
+function showLabels() {
+  const found = current(), given = givenOf(found), isTrained = state.cut === null;
+  const left = drawTree(find("tree"), state.model, found, given, { cut: state.cut, chosen: state.label, choose });
+  find("cut").setAttribute("aria-valuetext", isTrained ? "as trained" : state.cut.toFixed(2));
+  find("cut-value").textContent = isTrained ? "" : state.cut.toFixed(2);
+  find("trained").setAttribute("aria-pressed", String(isTrained));
+  const at = isTrained ? "as the model was trained" : `at the cut ${state.cut.toFixed(2)}`;
+  say(find("count"), found.warning ? `No labels: ${found.warning}.` : `${counted(given.size, "label")} of ${state.model.card.labels.toLocaleString("en")}, ${at}.`);
+  say(find("more"), left ? `And ${left.toLocaleString("en")} more, which downloads have too.` : "");
+}
+
+function choose(label) {
+  clearTimeout(timer);
+  state.label = label;
+  showLabels();
+  explain(state.model, current(), label);
+}
+
+async function takeFile(file) {
+  if (!file) return;
+  say(find("error"));
+  try {
+    const { documents, left } = await readFile(file);
+    const isOne = documents.length === 1;
+    state.file = isOne ? null : { documents };
+    if (isOne) find("text").value = documents[0].text;
+    find("many").hidden = isOne;
+    find("many-name").textContent = `${file.name}: ${counted(documents.length, "document")}${left ? `; ${left.toLocaleString("en")} more are left out` : ""}`;
+    label();
+  } catch (error) { fail(error); }
+}
+
+function forgetFile() {
+  state.file = null;
+  find("many").hidden = true;
+}
+
+find("ask").addEventListener("submit", event => { event.preventDefault(); label(); });
+find("text").addEventListener("keydown", event => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); label(); }
+});
+find("text").addEventListener("input", forgetFile);
+find("choose").addEventListener("click", () => find("file").click());
+find("file").addEventListener("change", () => { takeFile(find("file").files[0]); find("file").value = ""; });
+find("forget").addEventListener("click", () => { forgetFile(); find("text").focus(); });
+find("model").addEventListener("change", () => { if (state.found.length) label(); });
+find("document").addEventListener("change", () => { state.place = Number(find("document").value); showDocument(); });
+find("cut").addEventListener("input", () => { state.cut = Number(find("cut").value); showLabels(); });
+find("trained").addEventListener("click", () => { state.cut = null; showLabels(); });
+find("save-json").addEventListener("click", () => save("labels.json", "application/json", asJson(state.model, state.found, givenOf)));
+find("save-csv").addEventListener("click", () => save("labels.csv", "text/csv", asCsv(state.model, state.found, givenOf)));
+find("token-form").addEventListener("submit", event => {
+  event.preventDefault();
+  keepToken(find("token").value.trim());
+  start().then(() => { find("token-form").hidden = true; say(find("error")); find("text").focus(); }, fail);
+});
+addEventListener("dragover", event => { event.preventDefault(); document.body.classList.add("dropping"); });
+addEventListener("dragleave", event => { if (!event.relatedTarget) document.body.classList.remove("dropping"); });
+addEventListener("drop", event => {
+  event.preventDefault();
+  document.body.classList.remove("dropping");
+  const [file] = event.dataTransfer.files, text = event.dataTransfer.getData("text");
+  if (file) takeFile(file);
+  else if (text) { forgetFile(); find("text").value = text; label(); }
+});
+start().catch(fail);

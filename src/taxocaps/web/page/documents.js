@@ -1,0 +1,57 @@
+// Files as documents { id, text }, read here and not by the server: a text file is one, JSON lines and CSV are many.
+
+const MOST_BYTES = 20_000_000;
+const MOST_DOCUMENTS = 1_000;
+
+// Gives { documents, left }: `left` counts those beyond what a page can show in comfort.
+export async function readFile(file) {
+  if (file.size > MOST_BYTES) throw new Error(`${file.name} is larger than 20 MB; use the command taxocaps predict.`);
+  let text;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
+  } catch {
+    throw new Error(`${file.name} is not a text in UTF-8.`);
+  }
+  const parse = PARSERS[file.name.split(".").pop().toLowerCase()] ?? (() => [{ id: file.name, text }]);
+  const found = parse(text, file.name).map((one, place) => ({ ...one, id: one.id || String(place + 1) }));
+  if (!found.length) throw new Error(`${file.name} has no documents.`);
+  return { documents: found.slice(0, MOST_DOCUMENTS), left: Math.max(0, found.length - MOST_DOCUMENTS) };
+}
+
+export function parseJsonLines(text, name) {
+  const found = [];
+  text.split("\n").forEach((line, number) => {
+    if (!line.trim()) return;
+    const fail = why => { throw new Error(`${name}, line ${number + 1}: ${why}.`); };
+    let one;
+    try { one = JSON.parse(line); } catch { fail("this is not JSON"); }
+    if (typeof one?.text !== "string") fail("the field text is missing, or no text");
+    found.push({ id: one.id == null ? "" : String(one.id), text: one.text });
+  });
+  return found;
+}
+
+export function parseCsv(text, name) {
+  const [head = [], ...rows] = csvRows(text);
+  const columns = head.map(column => column.trim().toLowerCase()), at = columns.indexOf("text");
+  if (at < 0) throw new Error(`${name} has no column text in its first line; it has: ${head.slice(0, 20).join(", ")}.`);
+  const id = columns.indexOf("id");
+  return rows.map(row => ({ id: row[id] ?? "", text: row[at] ?? "" }));
+}
+
+// Fields may stand in quotes, and then hold commas, line ends and doubled quotes (RFC 4180).
+function csvRows(text) {
+  const rows = [], field = /("[^"]*(?:""[^"]*)*"|[^",\r\n][^,\r\n]*|)(,|\r?\n|\r|$)/y;
+  let row = [];
+  while (field.lastIndex < text.length || row.length) {
+    const place = field.lastIndex, match = field.exec(text);
+    if (!match) throw new Error(`The CSV file has a stray quote in line ${text.slice(0, place).split("\n").length}.`);
+    row.push(match[1].startsWith('"') ? match[1].slice(1, -1).replaceAll('""', '"') : match[1]);
+    if (match[2] === ",") continue;
+    if (row.length > 1 || row[0]) rows.push(row);  // an empty line is no document
+    row = [];
+  }
+  return rows;
+}
+
+const PARSERS = { jsonl: parseJsonLines, ndjson: parseJsonLines, csv: parseCsv };

@@ -1,0 +1,32 @@
+// What is on the page as files: the labels of all documents at the present cut.
+
+// The same shape as the server's: id, and labels with score and path, the surest first.
+export function asJson(model, found, givenOf) {
+  return JSON.stringify({ model: model.card.name, predictions: found.map(one => ({
+    id: one.id,
+    labels: rows(model, one, givenOf(one)),
+    ...(one.warning ? { warning: one.warning } : {}),
+  })) }, null, 2);
+}
+
+export function asCsv(model, found, givenOf) {
+  const lines = [["id", "label", "title", "score", "path"]];
+  for (const one of found) for (const { label, score, path } of rows(model, one, givenOf(one)))
+    lines.push([one.id, label, model.title(label), score ?? "", path.join(" > ")]);
+  return lines.map(line => line.map(quoted).join(",")).join("\r\n") + "\r\n";
+}
+
+export function save(name, kind, content) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([content], { type: kind }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);  // not at once: the browser may still read it
+}
+
+function rows(model, one, given) {
+  const found = [...given].map(label => ({ label, score: one.scores.get(label) ?? null, path: model.path(label) }));
+  return found.sort((a, b) => (b.score ?? 0) - (a.score ?? 0));
+}
+
+const quoted = value => /[",\r\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value);
