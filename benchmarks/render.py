@@ -1,10 +1,12 @@
 """Make docs/results.md out of the results: the paper's tables and figures, and what the paper does not have.
 
     python benchmarks/render.py
+    python benchmarks/render.py --check      # write nothing; fail if the page is not what the results say
 
 What was not run is listed as missing. The figures of the paper (benchmarks/paper/) stand beside ours for orientation.
 """
 
+import argparse
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from figures import draw_ablation, draw_reconstruction
 from grid import Experiment, estimate, read_grid, read_results
 from paper_tables import Result, number, of_paper, seeds, table1, table2, table3, table4, table5
 from tables import Table
-from taxocaps.catalogue.registry import MODELS, find_model
+from taxocaps.catalogue.registry import find_model
 
 PAGE = Path(__file__).parents[1] / "docs" / "results.md"
 IMAGES = PAGE.parent / "images"
@@ -58,44 +60,55 @@ def verdict(experiment: Experiment, results: Mapping[str, Result]) -> str:
 
 
 def ablation(grid: Mapping[str, Experiment], results: Mapping[str, Result]) -> str:
-    """The figure and the table of the axes, and the controls."""
-    scores: dict[str, list[float]] = {}
-    for run in grid["ablation"].runs:
-        if run.key in results:
-            scores.setdefault(run.model, []).append(results[run.key]["test"]["flat"]["micro"]["f1"])
+    """The table and the figure of the axes, and the controls."""
     experiments = [grid[name] for name in ("ablation", "control-margin", "paper-weights", "control-p")]
     table = seeds(experiments, results, "What each axis brings, and the controls").markdown()
-    if not scores:
-        return table
-    draw_ablation(scores, IMAGES / "ablation.png")
     abouts = "\n".join(f"- {experiment.about}" for experiment in experiments)
-    return f"{table}\n![Gain of micro-F1 by each axis](images/ablation.png)\n\n{abouts}\n"
+    return f"{table}\n{abouts}\n\n![Gain of micro-F1 by each axis](images/ablation.png)\n"
 
 
 def figure5() -> str:
     """How well label vectors give back the taxonomies."""
     found, paper = read_reconstructions(), of_paper("figure5")
-    rows, pictures = [], []
-    for name in dict.fromkeys(taxonomy for taxonomy, _ in found):
-        results = [result for (taxonomy, _), result in found.items() if taxonomy == name]
-        draw_reconstruction(name, results, IMAGES / f"reconstruct-{name}.png")
-        pictures.append(f"![F1 of edges read back over thresholds, {name}](images/reconstruct-{name}.png)\n")
-        for result in results:
-            best = [
-                f"{number(result[f'best_{kind}'][0])} ± {number(result[f'{kind}_deviation'])}"
-                for kind in ("micro", "macro")
-            ]
-            theirs = paper.get(name, {}) if result["kind"] == "meta-path" else {}
-            settings = " ".join(result["settings"])
-            row = (name, f"{result['labels']:,}", result["kind"], str(result["seeds"]), settings, *best)
-            rows.append((*row, theirs.get("micro", ""), theirs.get("macro", "")))
+    rows = []
+    for (name, kind), result in found.items():
+        theirs = paper.get(name, {}) if kind == "meta-path" else {}
+        best = [
+            f"{number(result[f'best_{kind}'][0])} ± {number(result[f'{kind}_deviation'])}"
+            for kind in ("micro", "macro")
+        ]
+        settings = (str(result["seeds"]), " ".join(result["settings"]))
+        rows.append(
+            (name, f"{result['labels']:,}", kind, *settings, *best, theirs.get("micro", ""), theirs.get("macro", ""))
+        )
     header = ("taxonomy", "labels", "walks", "seeds", "settings", "micro", "macro", "paper: micro", "macro")
     note = (
         "The best F1 over all thresholds. EUROVOC of 2021 has 7,465 labels and is not the hierarchy of 3,956 labels "
         "that the paper used: its figures are context, not a target."
     )
     table = Table("Figure 5: the taxonomy out of label vectors", header, rows, note if rows else "Not run yet.")
+    pictures = [
+        f"![F1 of edges read back over thresholds, {name}](images/reconstruct-{name}.png)\n"
+        for name in _taxonomies(found)
+    ]
     return "\n".join([table.markdown(), *pictures])
+
+
+def _taxonomies(found: Mapping[tuple[str, str], Result]) -> list[str]:
+    return list(dict.fromkeys(name for name, _ in found))
+
+
+def draw(grid: Mapping[str, Experiment], results: Mapping[str, Result]) -> None:
+    """The figures that the page shows."""
+    scores: dict[str, list[float]] = {}
+    for run in grid["ablation"].runs:
+        if run.key in results:
+            scores.setdefault(run.model, []).append(results[run.key]["test"]["flat"]["micro"]["f1"])
+    draw_ablation(scores, IMAGES / "ablation.png")
+    found = read_reconstructions()
+    for name in _taxonomies(found):
+        curves = [result for (taxonomy, _), result in found.items() if taxonomy == name]
+        draw_reconstruction(name, curves, IMAGES / f"reconstruct-{name}.png")
 
 
 def figure6() -> str:
@@ -107,9 +120,8 @@ def figure6() -> str:
     return f"## Figure 6: one document\n\n{picture}\n"
 
 
-def page() -> str:
+def page(grid: Mapping[str, Experiment], results: Mapping[str, Result]) -> str:
     """The whole page."""
-    grid, results = read_grid(), read_results()
     experiments: list[tuple[Callable[..., Table], str]] = [
         (table3, "reuters"),
         (table3, "arxiv"),
@@ -134,8 +146,17 @@ def page() -> str:
 
 
 def main() -> None:
-    assert {model.name for model in MODELS} >= set(of_paper("table3"))
-    PAGE.write_text(page(), encoding="utf-8")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; fail if the page is not what the results say"
+    )
+    options = parser.parse_args()
+    grid, results = read_grid(), read_results()
+    text = page(grid, results)
+    if options.check:
+        raise SystemExit(0 if PAGE.read_text(encoding="utf-8") == text else f"{PAGE}: run benchmarks/render.py")
+    draw(grid, results)
+    PAGE.write_text(text, encoding="utf-8")
     print(f"written to {PAGE}")
 
 

@@ -4,6 +4,8 @@ import ast
 import importlib
 import itertools
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -84,3 +86,9 @@ def test_links_in_the_documentation_lead_somewhere():
     for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
         for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_no_figure_of_the_results_page_was_typed_by_hand():
+    script = ROOT / "benchmarks" / "render.py"
+    found = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr
