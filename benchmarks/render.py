@@ -14,6 +14,7 @@ from figure5 import read_reconstructions
 from figures import draw_ablation, draw_reconstruction
 from grid import Experiment, estimate, read_grid, read_results
 from paper_tables import Result, number, of_paper, seeds, table1, table2, table3, table4, table5
+from peers import peers_table
 from tables import Table
 from taxocaps.catalogue.registry import find_model
 
@@ -141,6 +142,7 @@ def page(grid: Mapping[str, Experiment], results: Mapping[str, Result]) -> str:
         ablation(grid, results),
         figure5(),
         figure6(),
+        peers_table().markdown(),
     ]
     return "\n".join(parts).rstrip() + "\n"
 
