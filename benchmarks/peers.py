@@ -103,8 +103,8 @@ _NOTE = (
     "with the best micro-F1 on dev documents, and no ancestors are added. All but taxocaps get the same TF-IDF "
     "features and have their own default options. LibMultiLabel has those of its example for RCV1: with its defaults "
     "it had 0.862 and 0.437 on Reuters, test documents, before it got this second try, which no other program had. "
-    "HiClass gives one path a document and no scores, over liblinear's logistic regression (per node) and LinearSVC (per "
-    "parent): a training document is given once for each of its most specific labels. omikuji "
+    "HiClass gives one path a document and no scores, over liblinear's logistic regression (per node) and LinearSVC "
+    "(per parent): a training document is given once for each of its most specific labels. omikuji "
     "and napkinXC score ten labels a document. Training of taxocaps includes calibration and the figures on dev "
     "documents. Peak memory is that of the whole process."
 )
