@@ -4,7 +4,7 @@
 
 The transfer task trains and validates on single-label documents and tests on multi-label ones. To choose settings
 without the test documents, validation documents of two topics are put one behind the other: 300 pairs, topics drawn
-evenly. A model is trained, its threshold is tuned on the single-label documents as in the task, and it labels the pairs.
+evenly. A model is trained, its threshold is tuned on single-label documents as in the task, and it labels the pairs.
 """
 
 import argparse
