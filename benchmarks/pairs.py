@@ -3,9 +3,9 @@
     python benchmarks/pairs.py MODEL [--data build/transfer] [--set KEY=VALUE ...]
 
 The transfer task trains and validates on single-label documents and tests on multi-label ones. To choose settings
-without the test documents, two validation documents of different topics become one: 300 with one behind the other, and 300
-with their first halves mixed, sentence by sentence. A model is trained, its threshold is tuned on single-label documents as
-in the task, and it labels the pairs.
+without the test documents, two validation documents of different topics become one: 300 with one behind the other, and
+300 with their first halves mixed, sentence by sentence. A model is trained, its threshold is tuned on single-label
+documents as in the task, and it labels the pairs.
 """
 
 import argparse
