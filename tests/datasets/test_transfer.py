@@ -1,5 +1,6 @@
 import itertools
 
+import numpy as np
 import pytest
 
 from taxocaps.corpus.document import Document
@@ -17,7 +18,9 @@ from taxocaps.datasets.transfer import (
     transfer_taxonomy,
 )
 from taxocaps.errors import CorpusError, TaxonomyError
+from taxocaps.taxonomy.embedding import LabelVectorsConfig, train_label_vectors
 from taxocaps.taxonomy.tree import Taxonomy
+from taxocaps.taxonomy.walks import WalkConfig
 from taxocaps.taxonomy.writers import write_taxonomy
 
 TREE = Taxonomy.from_edges([("Root", topic) for topic in (*TOPICS, "gold")])
@@ -42,6 +45,16 @@ def test_every_topic_is_a_node_of_its_own():
     assert len(set(RCV1_CODES.values())) == len(RCV1_CODES)
     assert len({taxonomy.position(topic) for topic in TOPICS}) == 10
     assert len(taxonomy) == 104 + len(NEW_TOPICS)
+
+
+def test_no_two_topics_share_a_vector():
+    taxonomy = transfer_taxonomy(built_in_topics())
+    vectors = train_label_vectors(taxonomy, WalkConfig(length=60, per_label=5), LabelVectorsConfig(dimension=20))
+    topics = vectors[[taxonomy.position(topic) for topic in TOPICS]]
+    unit = topics / np.linalg.norm(topics, axis=1, keepdims=True)
+    cosines = unit @ unit.T - 2 * np.eye(len(TOPICS))
+    assert cosines.max() < 0.9999
+    assert len(np.unique(topics, axis=0)) == len(TOPICS)
 
 
 def test_topics_take_the_place_of_their_code_or_become_new_children():
