@@ -49,21 +49,28 @@ def steps_of_one_axis() -> list[Step]:
     ]
 
 
-def draw_ablation(scores: Mapping[str, Sequence[float]], path: Path) -> None:
+def draw_ablation(scores: Mapping[str, Mapping[int, float]], path: Path) -> None:
     """What each axis brings: a dot for the difference of two variants with the same seed, a line for the mean.
 
     Args:
-        scores: For each variant its F1 with seed after seed.
+        scores: For each variant its F1 with each seed.
         path: The picture.
     """
-    steps = [step for step in steps_of_one_axis() if {step.without, step.with_it} <= scores.keys()]
+    gains = {
+        step: [
+            scores[step.with_it][seed] - f1 for seed, f1 in scores[step.without].items() if seed in scores[step.with_it]
+        ]
+        for step in steps_of_one_axis()
+        if {step.without, step.with_it} <= scores.keys()
+    }
+    steps = [step for step in gains if gains[step]]
     figure = Figure(figsize=(8, 0.9 + 0.36 * len(steps)), layout="constrained")
     axes = figure.subplots()
     colours = {axis: f"C{place}" for place, axis in enumerate(AXES)}
     for place, step in enumerate(steps):
-        gains = [b - a for a, b in zip(scores[step.without], scores[step.with_it], strict=False)]
-        axes.plot(gains, [place] * len(gains), "o", color=colours[step.axis], alpha=0.5, markersize=5)
-        axes.plot([mean(gains)] * 2, [place - 0.3, place + 0.3], color=colours[step.axis], linewidth=2.5)
+        found = gains[step]
+        axes.plot(found, [place] * len(found), "o", color=colours[step.axis], alpha=0.5, markersize=5)
+        axes.plot([mean(found)] * 2, [place - 0.3, place + 0.3], color=colours[step.axis], linewidth=2.5)
     names = [f"{AXES[step.axis]}: {step.without} → {step.with_it}" for step in steps]
     axes.set_yticks(range(len(steps)), names, fontsize=8)
     axes.invert_yaxis()

@@ -65,7 +65,17 @@ def ablation(grid: Mapping[str, Experiment], results: Mapping[str, Result]) -> s
     experiments = [grid[name] for name in ("ablation", "control-margin", "paper-weights", "control-p")]
     table = seeds(experiments, results, "What each axis brings, and the controls").markdown()
     abouts = "\n".join(f"- {experiment.about}" for experiment in experiments)
-    return f"{table}\n{abouts}\n\n![Gain of micro-F1 by each axis](images/ablation.png)\n"
+    picture = "\n![Gain of micro-F1 by each axis](images/ablation.png)\n" if _by_seed(grid, results) else ""
+    return f"{table}\n{abouts}\n{picture}"
+
+
+def _by_seed(grid: Mapping[str, Experiment], results: Mapping[str, Result]) -> dict[str, dict[int, float]]:
+    """Test micro-F1 of the variants with each seed."""
+    scores: dict[str, dict[int, float]] = {}
+    for run in grid["ablation"].runs:
+        if run.key in results:
+            scores.setdefault(run.model, {})[run.seed] = results[run.key]["test"]["flat"]["micro"]["f1"]
+    return scores
 
 
 def figure5() -> str:
@@ -101,11 +111,8 @@ def _taxonomies(found: Mapping[tuple[str, str], Result]) -> list[str]:
 
 def draw(grid: Mapping[str, Experiment], results: Mapping[str, Result]) -> None:
     """The figures that the page shows."""
-    scores: dict[str, list[float]] = {}
-    for run in grid["ablation"].runs:
-        if run.key in results:
-            scores.setdefault(run.model, []).append(results[run.key]["test"]["flat"]["micro"]["f1"])
-    draw_ablation(scores, IMAGES / "ablation.png")
+    if scores := _by_seed(grid, results):
+        draw_ablation(scores, IMAGES / "ablation.png")
     found = read_reconstructions()
     for name in _taxonomies(found):
         curves = [result for (taxonomy, _), result in found.items() if taxonomy == name]

@@ -27,6 +27,7 @@ def card():
         documents={"train": 12_345, "dev": 20, "test": 30},
         labels=1_234,
         parameters=7_654_321,
+        is_tuned=True,
         epochs=(9, 4),
         validation=measured(),
         test=measured({"new": 2, "newer": 3}),
@@ -79,3 +80,8 @@ def test_a_model_without_epochs(card):
     text = model_card(replace(card, epochs=(0, 0)))
     assert "- 7,654,321 weights.\n" in text
     assert "history.csv" not in text
+
+
+def test_thresholds_that_were_not_tuned_are_not_said_to_be(card):
+    assert "tuned" in model_card(card)
+    assert "tuned" not in model_card(replace(card, is_tuned=False))

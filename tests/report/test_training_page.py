@@ -64,6 +64,7 @@ def facts(classes=CLASSES, test=True, **changes):
         documents={"train": 300, "dev": 60},
         labels=len(classes),
         parameters=1234,
+        is_tuned=True,
         epochs=(3, 2),
         validation=validation,
         test=measured(classes, seed=2)[0] if test else None,

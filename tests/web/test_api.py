@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 import threading
+import time
 
 import httpx
 import pytest
@@ -237,6 +238,25 @@ def test_a_full_queue_and_a_time_out(serve, slate):
         assert answer.status_code == 504 or answer.headers["retry-after"] == "1"
     slate.open.set()
     assert labels(running.client.post("/v1/predict", json={"text": "after"})) == [["after"]]
+
+
+def test_what_nobody_waits_for_is_not_explained(serve, slate):
+    running = serve(slate.served())
+    slate.open.clear()
+
+    def go_away(text):
+        with pytest.raises(httpx.ReadTimeout):
+            httpx.post(f"{running.url}/v1/explain", json={"text": text}, timeout=0.3, trust_env=False, verify=False)
+
+    for text in ("begun", "second", "third"):
+        go_away(text)
+    deadline = time.monotonic() + 10
+    while len(running.log) < 3 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    slate.open.set()
+    assert running.client.post("/v1/explain", json={"text": "last"}).status_code == 200
+    assert slate.batches == [["begun"], ["last"]]
+    assert [entry["status"] for entry in running.log[:3]] == [499] * 3
 
 
 def test_draining(serve, slate):

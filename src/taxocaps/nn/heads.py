@@ -102,8 +102,8 @@ class DenseHead(nn.Module):
             layer for before, after in itertools.pairwise(sizes) for layer in (nn.Linear(before, after), nn.ReLU())
         ]
         output = nn.Linear(sizes[-1], labels)
-        # A document has few of all labels: from 0.5 each, the margin loss would first push all of them down to where the
-        # sigmoid is flat, those that it has along with the others.
+        # A document has few of all labels: from 0.5 each, the margin loss would first push all of them down to where
+        # the sigmoid is flat, those that it has along with the others.
         nn.init.constant_(output.bias, math.log(_RARE / (1 - _RARE)))
         self.layers = nn.Sequential(*layers, output)
         self.label_parameters = (f"layers.{len(layers)}.weight", f"layers.{len(layers)}.bias")

@@ -23,6 +23,7 @@ class ModelCard:
         documents: Documents of each part.
         labels: Labels it can give.
         parameters: Weights that were learned.
+        is_tuned: Whether thresholds were tuned on the validation documents.
         epochs: Epochs that were trained, and the one that was kept; 0 for a model that has none.
         validation: Figures on the validation documents.
         test: Figures on the test documents.
@@ -34,6 +35,7 @@ class ModelCard:
     documents: Mapping[str, int]
     labels: int
     parameters: int
+    is_tuned: bool
     epochs: tuple[int, int]
     validation: Evaluation
     test: Evaluation | None
@@ -55,8 +57,7 @@ def model_card(card: ModelCard) -> str:
         "",
         "## On the validation documents",
         "",
-        "Thresholds were tuned on these, so the figures flatter a little.",
-        "",
+        *(["Thresholds were tuned on these, so the figures flatter a little.", ""] if card.is_tuned else []),
         evaluation_markdown(card.validation),
         "",
     ]

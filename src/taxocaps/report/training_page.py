@@ -64,6 +64,7 @@ def _page_data(facts: TrainingFacts) -> dict[str, Any]:
             "seed": card.seed,
             "version": __version__,
             "documents": dict(card.documents),
+            "is_tuned": card.is_tuned,
             "parameters": card.parameters,
             "epochs": card.epochs[0],
             "kept": card.epochs[1],

@@ -1,7 +1,8 @@
 """The paths of the server, and how its parts are put together."""
 
+import asyncio
 import dataclasses
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
@@ -161,6 +162,19 @@ def _explained(explanation: Explanation) -> Response:
     return json_response(dataclasses.asdict(explanation))
 
 
+async def _unless_gone(request: Request, work: Coroutine[Any, Any, Response]) -> Response:
+    """An answer that takes its time; it is given up when nobody waits for it any more."""
+    answer, gone = asyncio.ensure_future(work), asyncio.ensure_future(request.receive())  # next comes the disconnect
+    try:
+        await asyncio.wait({answer, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not answer.done():
+            raise Refused(499, "the client has gone")
+        return answer.result()
+    finally:
+        answer.cancel()
+        gone.cancel()
+
+
 def _refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: {"model": schemas.ErrorAnswer} for status in (400, 401, 408, 413, 415, 421, 422, 500, *statuses)}
 
@@ -181,7 +195,7 @@ def _labels(service: Service) -> APIRouter:
     async def explain(asked: explained_type, request: Request) -> Response:  # type: ignore[valid-type]
         """Say why a document gets its labels, the same as the command `taxocaps explain --json` says."""
         request.state.documents = 1
-        return await service.explain(asked)
+        return await _unless_gone(request, service.explain(asked))
 
     @router.get("/taxonomy", response_model=schemas.TaxonomyAnswer, responses=_refusals(404))
     async def taxonomy(

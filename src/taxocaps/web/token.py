@@ -12,8 +12,8 @@ from taxocaps.web.page_files import PAGE_PATHS
 
 __all__ = ["OPEN_PATHS", "TokenGate", "find_token"]
 
-OPEN_PATHS = PAGE_PATHS | {"/healthz"}
-"""What is answered to everyone; the page asks for the token itself."""
+OPEN_PATHS = PAGE_PATHS | {"/healthz", "/docs"}
+"""What is answered to everyone: the page asks for the token itself, and no link can carry one."""
 
 _VARIABLE = "TAXOCAPS_TOKEN"
 

@@ -19,12 +19,12 @@ __all__ = ["Explanation", "explain", "find_document"]
 
 
 def explain(
-    model: Path | FittedModel,
+    model: str | Path | FittedModel,
     document: str | Document,
     *,
     labels: Sequence[str] = (),
     near_misses: int = 5,
-    out: Path | None = None,
+    out: str | Path | None = None,
     trust_code: bool = False,
 ) -> Explanation:
     """Why a document gets its labels; written as an HTML page too, if `out` is given.
@@ -41,11 +41,11 @@ def explain(
         if not is_decodable(document):
             raise FileError("the text is not valid Unicode; put it into a file and name its encoding with --encoding")
         document = Document(document)
-    if isinstance(model, Path):
-        model = load_model(model, trust_code=trust_code)
+    if not isinstance(model, FittedModel):
+        model = load_model(Path(model), trust_code=trust_code)
     found = explain_document(model, document.content, title=document.id, labels=labels, near_misses=near_misses)
     if out is not None:
-        with atomic_text(out) as page:
+        with atomic_text(Path(out)) as page:
             page.write(explanation_page(found))
     return found
 

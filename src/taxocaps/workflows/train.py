@@ -210,12 +210,12 @@ def _add_to_model(folder: TrainingFolder, report: TrainReport, model: FittedMode
     history = folder.work / "checkpoints" / "history.csv"
     if history.exists():
         (folder.result / "history.csv").write_bytes(history.read_bytes())
-    card = _card(report)
+    card = _card(report, is_tuned=model.config.decision.rule in ("one-cut", "per-label"))
     (folder.result / "README.md").write_text(model_card(card), encoding="utf-8")
     (folder.result / "report.html").write_text(_page(card, model), encoding="utf-8")
 
 
-def _card(report: TrainReport) -> ModelCard:
+def _card(report: TrainReport, *, is_tuned: bool) -> ModelCard:
     return ModelCard(
         name=report.model,
         preset=report.preset,
@@ -223,6 +223,7 @@ def _card(report: TrainReport) -> ModelCard:
         documents=report.documents,
         labels=report.labels,
         parameters=report.parameters,
+        is_tuned=is_tuned,
         epochs=(report.epochs, report.best_epoch),
         validation=report.validation,
         test=report.test,
