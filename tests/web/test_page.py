@@ -90,7 +90,7 @@ def test_labels_are_those_of_the_server_at_every_cut_without_asking_it(open_page
     label(page)
     assert given(page) == predicted(running)
     assert "as the model was trained" in page.inner_text("#count")
-    asked, seen = len(page.requests), set()
+    asked, seen, usual = len(page.requests), set(), page.input_value("#cut")
     for cut in (0, 0.3, 0.4, 0.45, 0.5, 0.55, 0.6, 0.8, 1):
         move_cut(page, cut)
         assert given(page) == predicted(running, threshold=cut), cut
@@ -101,6 +101,7 @@ def test_labels_are_those_of_the_server_at_every_cut_without_asking_it(open_page
     page.click("#trained")
     assert given(page) == predicted(running)
     assert page.get_attribute("#trained", "aria-pressed") == "true"
+    assert page.input_value("#cut") == usual
 
 
 @pytest.mark.parametrize("hierarchy", ["as-is", "add-ancestors", "drop-orphans"])
@@ -119,18 +120,88 @@ def test_the_rules_of_the_page_are_those_of_the_server(open_page, running, hiera
         assert set(found) == predicted(running, threshold=cut, at_least=at_least, hierarchy=hierarchy)
 
 
-@pytest.mark.parametrize("dropped", ["file", "text"])
-def test_a_text_or_a_file_is_dropped(open_page, dropped):
+def test_ancestors_are_found_through_labels_that_cannot_be_given_and_each_once(open_page):
     page = open_page()
-    page.evaluate(
-        """([dropped, text]) => { const data = new DataTransfer();
-        if (dropped === "file") data.items.add(new File([text], "story.txt")); else data.setData("text", text);
-        dispatchEvent(new DragEvent("drop", { dataTransfer: data, cancelable: true })); }""",
-        [dropped, TEXT],
-    )
+
+    def chosen(hierarchy, taxonomy, scores):
+        return page.evaluate(
+            """async ([card, labels, scores]) => {
+            const { Model } = await import("/page/model.js");
+            const model = new Model(card, { roots: [], labels });
+            return [...model.given({ scores: new Map(scores), warning: null }, 0.5)]; }""",
+            [{"hierarchy": hierarchy, "at_least": 0}, taxonomy, scores],
+        )
+
+    def placed(name, parents, threshold=0.5):
+        return {"label": name, "title": name, "level": 1, "parents": parents, "threshold": threshold}
+
+    # As in the example of corpus.classes.Classes: oil cannot be given, so the nearest above crude is trade.
+    oil = [placed("all", [], None), placed("trade", ["all"]), placed("oil", ["trade"], None), placed("crude", ["oil"])]
+    assert chosen("drop-orphans", oil, [["trade", 0.1], ["crude", 0.9]]) == []
+    assert set(chosen("drop-orphans", oil, [["trade", 0.8], ["crude", 0.9]])) == {"trade", "crude"}
+    assert set(chosen("add-ancestors", oil, [["trade", 0.1], ["crude", 0.9]])) == {"trade", "crude"}
+    # 2 to the power of 60 ways lead up from the lowest.
+    ways = [
+        placed(f"{side}{level}", [f"{one}{level - 1}" for one in "ab" if level]) for level in range(61) for side in "ab"
+    ]
+    assert len(chosen("add-ancestors", ways, [["a60", 0.9]])) == 121
+
+
+DROP = """([selector, name, text]) => { const data = new DataTransfer();
+    if (name) data.items.add(new File([text], name)); else data.setData("text", text);
+    const event = kind => new DragEvent(kind, { dataTransfer: data, cancelable: true, bubbles: true });
+    const place = document.querySelector(selector);
+    return [place.dispatchEvent(event("dragover")), place.dispatchEvent(event("drop"))]; }"""
+
+
+def test_a_file_is_dropped_and_keeps_its_name_until_its_text_is_changed(open_page):
+    page = open_page()
+    assert page.evaluate(DROP, ["main", "story.txt", TEXT]) == [False, False]
     page.wait_for_selector("#meters table")
     assert page.input_value("#text") == TEXT
     assert page.inner_text("#tinted") == TEXT
+    assert saved_ids(page) == ["story.txt"]
+    label(page, TEXT + " Again.")
+    page.wait_for_function("() => document.getElementById('tinted').textContent.endsWith('Again.')")
+    assert saved_ids(page) == ["1"]
+
+
+def test_a_text_that_is_dragged_is_left_to_the_browser(open_page):
+    page = open_page()
+    page.fill("#text", TEXT)
+    assert page.evaluate(DROP, ["#text", None, "striker"]) == [True, True]
+    assert page.input_value("#text") == TEXT
+    assert "dropping" not in (page.get_attribute("body", "class") or "")
+
+
+def saved_ids(page):
+    with page.expect_download() as download:
+        page.click("#save-json")
+    return [one["id"] for one in json.loads(download.value.path().read_text())["predictions"]]
+
+
+def test_quick_clicks_cost_one_explanation(open_page):
+    page = open_page()
+    label(page)
+    asked = len(page.requests)
+    names = page.evaluate(
+        """() => { const all = () => [...document.querySelectorAll(".tree .label")];
+        const names = all().filter(one => one.ariaPressed === "false").map(one => one.dataset.label);
+        for (const name of names) all().find(one => one.dataset.label === name).click();
+        return names; }"""
+    )
+    assert len(names) > 1
+    assert page.get_attribute("#reasons", "aria-busy") == "true"
+    page.wait_for_selector("#reasons:not([aria-busy])")
+    assert [url.rpartition("/")[2] for url in page.requests[asked:]] == ["explain"]
+    # What is known already is shown at once, and nothing is waited for any more.
+    page.evaluate(
+        """([first, last]) => { for (const name of [first, last])
+        [...document.querySelectorAll(".tree .label")].find(one => one.dataset.label === name).click(); }""",
+        [names[0], names[-1]],
+    )
+    assert page.get_attribute("#reasons", "aria-busy") is None
+    assert page.inner_text("#why-status") == ""
 
 
 def test_the_text_is_tinted_for_the_label_that_is_chosen(open_page, running):
@@ -275,15 +346,34 @@ def test_a_file_of_many_documents_and_downloads(open_page, running):
     with page.expect_download() as download:
         page.click("#save-csv")
     lines = list(csv.DictReader(download.value.path().read_text().splitlines()))
-    assert len(lines) == sum(len(one["labels"]) for one in wanted["predictions"])
+    assert len(lines) == sum(len(one["labels"]) or 1 for one in wanted["predictions"])
+    assert lines[-1] == {"id": "third", "label": "", "title": "", "score": "", "path": ""}
     page.select_option("#document", "2")
     assert "No labels: the text has no words" in page.inner_text("#count")
+
+
+def test_tables_with_tabs_and_cells_that_look_like_formulas(open_page):
+    page = open_page()
+    found = page.evaluate(
+        """async text => {
+        const { readFile } = await import("/page/documents.js"), { asCsv } = await import("/page/downloads.js");
+        const { documents } = await readFile(new File([text], "some.TSV"));
+        const model = { card: { name: "m" }, title: () => "t", path: label => [label] };
+        const scored = documents.map(one => ({ ...one, scores: new Map([["@b", -0.5]]) }));
+        return [documents, asCsv(model, scored, () => new Set(["@b"]))]; }""",
+        'id\ttext\n=1+1\t"a\tb"\n-2\td, e\n',
+    )
+    assert found[0] == [{"id": "=1+1", "text": "a\tb"}, {"id": "-2", "text": "d, e"}]
+    rows = [(row["id"], row["label"], row["score"]) for row in csv.DictReader(found[1].splitlines())]
+    assert rows == [("'=1+1", "'@b", "-0.5"), ("'-2", "'@b", "-0.5")]
 
 
 FILES = {
     "bad.jsonl": (b'{"text": "a"}\n{"txt": 1}', "bad.jsonl, line 2: the field text is missing"),
     "worse.jsonl": (b"{", "worse.jsonl, line 1: this is not JSON"),
     "bad.csv": (b"id,body\n1,a", "has no column text in its first line; it has: id, body"),
+    "long.csv": (b"id,text\n1,a,b", "long.csv, line 2: 3 cells where the header names 2."),
+    "short.tsv": (b'id\ttext\r\n1\t"a\r\nb"\r\n\r\n2\r\n', "short.tsv, line 5: 1 cell where the header names 2."),
     "quote.csv": (b'text\na\n"b', "stray quote in line 3"),
     "picture.txt": (b"\xff\xfe\x00", "not a text in UTF-8"),
     "none.jsonl": (b"\n", "has no documents"),
@@ -303,15 +393,44 @@ def test_mistakes_are_told_in_words(open_page):
 
 def test_errors_of_the_server_are_told_in_words(open_page, serve, running):
     small = serve(*running.service.models.values(), text_length=200, explain_words=5)
-    page = open_page(small, errors=2)  # the browser itself notes each answer that is an error
+    page = open_page(small, errors=1)  # the browser itself notes each answer that is an error
     page.fill("#text", "striker " * 20)
     page.click("#go")
     page.wait_for_selector("#why-error:has-text('at most 5 words')")
     assert given(page)
     page.fill("#text", "x" * 201)
     page.click("#go")
-    page.wait_for_selector("#error:has-text('at most 200 characters; got 201')")
+    page.wait_for_selector("#error:has-text('Document 1: at most 200 characters; got 201.')")
     assert not page.is_visible("#progress")
+    asked = len(page.requests)
+    rows = f"id,text\ngood,{'🐈' * 200}\nbad,{'🐈' * 201}\n"
+    page.set_input_files("#file", {"name": "many.csv", "mimeType": "text/csv", "buffer": rows.encode()})
+    page.wait_for_selector("#error:has-text('Document bad: at most 200 characters; got 201.')")
+    assert len(page.requests) == asked
+
+
+def test_a_document_that_fits_into_no_request_is_named(open_page, serve, slate):
+    page = open_page(serve(slate.served(), body_bytes=2_000))
+    page.wait_for_selector("#model-field:not([hidden])")
+    page.fill("#text", "é" * 800)
+    page.click("#go")
+    page.wait_for_selector("#error:has-text('Document 1: at most 2,000 bytes; got 2,')")
+    assert slate.batches == []
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_busy_server_is_asked_once_more(open_page, times):
+    page = open_page(errors=times)
+    page.wait_for_selector("#model-field:not([hidden])")
+    busy = {"status": 503, "headers": {"Retry-After": "0.2"}, "json": {"error": {"message": "too much is waiting"}}}
+    page.route("**/v1/predict", lambda route: route.fulfill(**busy), times=times)
+    if times == 1:
+        label(page)
+        assert given(page)
+    else:
+        page.fill("#text", TEXT)
+        page.click("#go")
+        page.wait_for_selector("#error:has-text('Too much is waiting.')")
 
 
 def test_a_server_that_is_gone(open_page, serve, running):
@@ -351,12 +470,46 @@ def test_the_token_is_asked_for_and_sent(open_page, serve, running):
     page.fill("#token", "wrong")
     page.keyboard.press("Enter")
     page.wait_for_selector("#error:has-text('does not know this token')")
+    asked = len(page.requests)
+    for strange in ("s3crét", "s3 cret", "„s3cret“"):
+        page.fill("#token", strange)
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#error:has-text('only letters, digits and signs of ASCII')")
+        page.eval_on_selector("#error", "one => { one.textContent = ''; }")
+    assert len(page.requests) == asked
     page.fill("#token", "s3cret")
     page.keyboard.press("Enter")
     page.wait_for_selector("#token-form", state="hidden")
     label(page)
     assert given(page)
     assert page.evaluate("[localStorage.length, document.cookie]") == [0, ""]
+
+
+def test_scores_that_are_not_held_are_told(open_page, serve, new_slate):
+    from taxocaps.workflows.predict import Prediction, ScoredLabel
+
+    names = [f"label {number}" for number in range(600)]
+
+    class Many(new_slate):
+        def _answer(self, job):
+            if not hasattr(job, "documents"):
+                return super()._answer(job)
+            labels = tuple(ScoredLabel(name, 1 - place / 600, (name,)) for place, name in enumerate(names))
+            return tuple(Prediction(document.id, labels[: job.choice.top_k or 3]) for document in job.documents)
+
+    model = Many().served("many")
+    placed = [{"label": name, "title": name, "level": 1, "parents": [], "threshold": 0.99} for name in names]
+    model = type(model)("many", model.card, {"model": "many", "roots": [], "labels": placed}, model.answer)
+    page = open_page(serve(model))
+    page.fill("#text", TEXT)
+    page.click("#go")
+    page.wait_for_selector("#count:has-text('3 labels')")
+    told = "Labels with scores below 0.17 are not held here, so some may be missing, in downloads too."
+    for cut, left, also in [(0.25, 351, ""), (0.1, 400, f" {told}")]:
+        move_cut(page, cut)
+        assert page.inner_text("#more") == f"And {left} more, which downloads have too.{also}"
+    page.click("#trained")
+    assert page.inner_text("#more") == ""
 
 
 def test_ten_thousand_labels_and_a_long_text_do_not_freeze_it(open_page, serve, new_slate):

@@ -64,4 +64,4 @@ def test_other_files_of_the_package_are_not_sent(client):
 
 def test_the_page_wants_no_token_and_what_it_asks_does(client):
     assert {client.get(path).status_code for path in PAGE_PATHS} == {200}
-    assert client.get("/v1/model").status_code == client.get("/docs").status_code == 401
+    assert client.get("/v1/model").status_code == client.get("/openapi.json").status_code == 401

@@ -9,13 +9,12 @@ import { Model } from "./model.js";
 import { ask, keepToken, replacing, ServerError } from "./server.js";
 import { drawTree, firstChoice } from "./tree.js";
 
-const PATIENCE = 200;  // milliseconds until a document that is passed by with the arrow keys is explained
+const PATIENCE = 200;  // milliseconds until the server is asked to explain: documents and labels may only be passed by
 const models = new Map();
 const latest = replacing();
-const state = { limits: null, file: null, model: null, found: [], place: 0, cut: null, label: null };
+const state = { limits: null, file: null, id: "1", model: null, found: [], place: 0, cut: null, label: null };
 const current = () => state.found[state.place];
 const givenOf = found => state.model.given(found, state.cut);
-let timer = null;
 
 async function start() {
   const about = await ask("v1/model");
@@ -34,7 +33,7 @@ async function loadModel(name, signal) {
 
 // Labels what is in the form; a second call replaces the first.
 async function label() {
-  const documents = state.file?.documents ?? [{ id: "1", text: find("text").value }];
+  const documents = state.file?.documents ?? [{ id: state.id, text: find("text").value }];
   if (!documents.some(one => one.text.trim())) return fail(new Error("There is no text yet: paste one, or choose a file."));
   waiting(documents.length);
   try {
@@ -43,8 +42,8 @@ async function label() {
       const begin = performance.now(), name = find("model").value;
       const model = await loadModel(name, signal);
       const found = await labelAll(documents, name, state.limits, signal, done => progress(done, documents.length));
-      if (state.model !== model) find("cut").value = model.usualCut;
-      Object.assign(state, { model, found, place: 0, cut: null });
+      Object.assign(state, { model, found, place: 0 });
+      cutAsTrained();
       done(`${counted(found.length, "document")} labelled by ${name} in ${((performance.now() - begin) / 1000).toFixed(1)} seconds.`);
       showDocuments();
       showDocument();
@@ -95,8 +94,12 @@ function showDocument() {
   forgetExplanation();
   state.label = firstChoice(state.model, found, givenOf(found));
   showLabels();
-  clearTimeout(timer);
-  timer = setTimeout(() => explain(state.model, found, state.label), state.found.length > 1 ? PATIENCE : 0);
+  explain(state.model, found, state.label, state.found.length > 1 ? PATIENCE : 0);
+}
+
+function cutAsTrained() {
+  state.cut = null;
+  find("cut").value = state.model.usualCut;
 }
 
 function showLabels() {
@@ -107,14 +110,16 @@ function showLabels() {
   find("trained").setAttribute("aria-pressed", String(isTrained));
   const at = isTrained ? "as the model was trained" : `at the cut ${state.cut.toFixed(2)}`;
   say(find("count"), found.warning ? `No labels: ${found.warning}.` : `${counted(given.size, "label")} of ${state.model.card.labels.toLocaleString("en")}, ${at}.`);
-  say(find("more"), left ? `And ${left.toLocaleString("en")} more, which downloads have too.` : "");
+  const lowest = state.model.lowestHeld(found, state.cut);
+  const more = left ? [`And ${left.toLocaleString("en")} more, which downloads have too.`] : [];
+  if (lowest !== null) more.push(`Labels with scores below ${Number(lowest.toPrecision(2))} are not held here, so some may be missing, in downloads too.`);
+  say(find("more"), more.join(" "));
 }
 
 function choose(label) {
-  clearTimeout(timer);
   state.label = label;
   showLabels();
-  explain(state.model, current(), label);
+  explain(state.model, current(), label, PATIENCE);
 }
 
 async function takeFile(file) {
@@ -124,6 +129,7 @@ async function takeFile(file) {
     const { documents, left } = await readFile(file);
     const isOne = documents.length === 1;
     state.file = isOne ? null : { documents };
+    state.id = isOne ? documents[0].id : "1";
     if (isOne) find("text").value = documents[0].text;
     find("many").hidden = isOne;
     find("many-name").textContent = `${file.name}: ${counted(documents.length, "document")}${left ? `; ${left.toLocaleString("en")} more are left out` : ""}`;
@@ -133,6 +139,7 @@ async function takeFile(file) {
 
 function forgetFile() {
   state.file = null;
+  state.id = "1";
   find("many").hidden = true;
 }
 
@@ -147,21 +154,31 @@ find("forget").addEventListener("click", () => { forgetFile(); find("text").focu
 find("model").addEventListener("change", () => { if (state.found.length) label(); });
 find("document").addEventListener("change", () => { state.place = Number(find("document").value); showDocument(); });
 find("cut").addEventListener("input", () => { state.cut = Number(find("cut").value); showLabels(); });
-find("trained").addEventListener("click", () => { state.cut = null; showLabels(); });
+find("trained").addEventListener("click", () => { cutAsTrained(); showLabels(); });
 find("save-json").addEventListener("click", () => save("labels.json", "application/json", asJson(state.model, state.found, givenOf)));
 find("save-csv").addEventListener("click", () => save("labels.csv", "text/csv", asCsv(state.model, state.found, givenOf)));
-find("token-form").addEventListener("submit", event => {
+find("token-form").addEventListener("submit", async event => {
   event.preventDefault();
-  keepToken(find("token").value.trim());
-  start().then(() => { find("token-form").hidden = true; say(find("error")); find("text").focus(); }, fail);
+  try {
+    keepToken(find("token").value.trim());
+    await start();
+    find("token-form").hidden = true;
+    say(find("error"));
+    find("text").focus();
+  } catch (error) { fail(error); }
 });
-addEventListener("dragover", event => { event.preventDefault(); document.body.classList.add("dropping"); });
+// A text that is dragged is left to the browser, which moves it within the box, or puts it there.
+const hasFiles = event => event.dataTransfer.types.includes("Files");
+addEventListener("dragover", event => {
+  if (!hasFiles(event)) return;
+  event.preventDefault();
+  document.body.classList.add("dropping");
+});
 addEventListener("dragleave", event => { if (!event.relatedTarget) document.body.classList.remove("dropping"); });
 addEventListener("drop", event => {
+  if (!hasFiles(event)) return;
   event.preventDefault();
   document.body.classList.remove("dropping");
-  const [file] = event.dataTransfer.files, text = event.dataTransfer.getData("text");
-  if (file) takeFile(file);
-  else if (text) { forgetFile(); find("text").value = text; label(); }
+  takeFile(event.dataTransfer.files[0]);
 });
 start().catch(fail);

@@ -1,4 +1,6 @@
-// Files as documents { id, text }, read here and not by the server: a text file is one, JSON lines and CSV are many.
+// Files as documents { id, text }, read here and not by the server: a text file is one, JSON lines, CSV and TSV are many.
+
+import { counted } from "./dom.js";
 
 const MOST_BYTES = 20_000_000;
 const MOST_DOCUMENTS = 1_000;
@@ -31,27 +33,38 @@ export function parseJsonLines(text, name) {
   return found;
 }
 
-export function parseCsv(text, name) {
-  const [head = [], ...rows] = csvRows(text);
+export function parseTable(text, name, separator) {
+  const [{ cells: head } = { cells: [] }, ...rows] = tableRows(text, name, separator);
   const columns = head.map(column => column.trim().toLowerCase()), at = columns.indexOf("text");
   if (at < 0) throw new Error(`${name} has no column text in its first line; it has: ${head.slice(0, 20).join(", ")}.`);
   const id = columns.indexOf("id");
-  return rows.map(row => ({ id: row[id] ?? "", text: row[at] ?? "" }));
+  return rows.map(({ line, cells }) => {
+    if (cells.length !== head.length) throw new Error(`${name}, line ${line}: ${counted(cells.length, "cell")} where the header names ${head.length}.`);
+    return { id: cells[id] ?? "", text: cells[at] };
+  });
 }
 
-// Fields may stand in quotes, and then hold commas, line ends and doubled quotes (RFC 4180).
-function csvRows(text) {
-  const rows = [], field = /("[^"]*(?:""[^"]*)*"|[^",\r\n][^,\r\n]*|)(,|\r?\n|\r|$)/y;
-  let row = [];
-  while (field.lastIndex < text.length || row.length) {
-    const place = field.lastIndex, match = field.exec(text);
-    if (!match) throw new Error(`The CSV file has a stray quote in line ${text.slice(0, place).split("\n").length}.`);
-    row.push(match[1].startsWith('"') ? match[1].slice(1, -1).replaceAll('""', '"') : match[1]);
-    if (match[2] === ",") continue;
-    if (row.length > 1 || row[0]) rows.push(row);  // an empty line is no document
-    row = [];
+// Rows as { line, cells }. Cells may stand in quotes, and then hold separators, line ends and doubled quotes (RFC 4180).
+function tableRows(text, name, separator) {
+  const plain = `[^"${separator}\\r\\n][^${separator}\\r\\n]*`;
+  const cell = new RegExp(`("[^"]*(?:""[^"]*)*"|${plain}|)(${separator}|\\r?\\n|\\r|$)`, "y"), rows = [];
+  let cells = [], line = 1, first = 1;
+  while (cell.lastIndex < text.length || cells.length) {
+    const match = cell.exec(text);
+    if (!match) throw new Error(`${name} has a stray quote in line ${line}.`);
+    cells.push(match[1].startsWith('"') ? match[1].slice(1, -1).replaceAll('""', '"') : match[1]);
+    line += match[0].match(/\r\n|\r|\n/g)?.length ?? 0;
+    if (match[2] === separator) continue;
+    if (cells.length > 1 || cells[0]) rows.push({ line: first, cells });  // an empty line is no document
+    cells = [];
+    first = line;
   }
   return rows;
 }
 
-const PARSERS = { jsonl: parseJsonLines, ndjson: parseJsonLines, csv: parseCsv };
+const PARSERS = {
+  jsonl: parseJsonLines,
+  ndjson: parseJsonLines,
+  csv: (text, name) => parseTable(text, name, ","),
+  tsv: (text, name) => parseTable(text, name, "\t"),
+};

@@ -11,9 +11,12 @@ export function asJson(model, found, givenOf) {
 
 export function asCsv(model, found, givenOf) {
   const lines = [["id", "label", "title", "score", "path"]];
-  for (const one of found) for (const { label, score, path } of rows(model, one, givenOf(one)))
-    lines.push([one.id, label, model.title(label), score ?? "", path.join(" > ")]);
-  return lines.map(line => line.map(quoted).join(",")).join("\r\n") + "\r\n";
+  for (const one of found) {
+    const labels = rows(model, one, givenOf(one));
+    for (const { label, score, path } of labels) lines.push([one.id, label, model.title(label), score ?? "", path.join(" > ")]);
+    if (!labels.length) lines.push([one.id, "", "", "", ""]);
+  }
+  return lines.map(line => line.map(cell).join(",")).join("\r\n") + "\r\n";
 }
 
 export function save(name, kind, content) {
@@ -29,4 +32,7 @@ function rows(model, one, given) {
   return found.sort((a, b) => (b.score ?? 0) - (a.score ?? 0));
 }
 
-const quoted = value => /[",\r\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value);
+function cell(value) {
+  const text = /^[=+\-@]/.test(value) ? `'${value}` : String(value);  // spreadsheets run what begins like a formula
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

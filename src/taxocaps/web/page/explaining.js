@@ -13,17 +13,20 @@ export const forgetExplanation = () => {
   latest(async () => {});  // whatever is on its way is not wanted any more
   shown = null;
   find("explained").hidden = true;
+  find("reasons").removeAttribute("aria-busy");
   find("why").textContent = "Why?";
   say(find("why-status"));
   say(find("why-error"));
 };
 
-// Explains a label of a document; the server is asked only for what it has not told yet.
-export async function explain(model, found, label) {
+// Explains a label of a document; the server is asked only for what it has not told yet, and only if nothing else is
+// to be explained within some milliseconds, the `patience`.
+export async function explain(model, found, label, patience) {
   find("why").textContent = label === null ? "Why?" : `Why “${model.title(label)}”?`;
   say(find("why-error"));
   if (shown?.found === found && shown.reasons.has(label)) {
     latest(async () => {});
+    find("reasons").removeAttribute("aria-busy");
     say(find("why-status"));
     paint(label);
     return;
@@ -32,6 +35,8 @@ export async function explain(model, found, label) {
   find("reasons").setAttribute("aria-busy", "true");
   try {
     await latest(async signal => {
+      await new Promise(resolve => setTimeout(resolve, patience));
+      signal.throwIfAborted();
       const labels = label === null ? {} : { labels: [label] };
       const answer = await ask("v1/explain", { model: model.card.name, text: found.text, near_misses: 0, ...labels }, signal);
       if (shown?.found !== found) open(found, answer);

@@ -4,6 +4,8 @@ export class Model {
   constructor(card, taxonomy) {
     this.card = card;
     this.labels = new Map(taxonomy.labels.map(one => [one.label, one]));
+    this.above = new Map();
+    this.givable = taxonomy.labels.filter(one => one.threshold !== null).length;
     // One root that is no label stands for the whole taxonomy; to show it would only indent all others.
     const [root] = taxonomy.roots;
     this.root = taxonomy.roots.length === 1 && this.labels.get(root)?.threshold === null ? root : null;
@@ -49,20 +51,30 @@ export class Model {
     const sorted = [...found.scores].sort(([, a], [, b]) => b - a);
     const chosen = new Set(sorted.filter(([, score]) => score >= cut).map(([label]) => label));
     for (const [label] of sorted.slice(0, this.card.at_least)) chosen.add(label);
-    if (this.card.hierarchy === "add-ancestors") for (const label of [...chosen]) this.addAncestors(label, chosen);
+    if (this.card.hierarchy === "add-ancestors") this.addAncestors(chosen);
     if (this.card.hierarchy === "drop-orphans") this.dropOrphans(chosen);
     return chosen;
   }
 
-  parentsGivable(label) {
-    return (this.labels.get(label)?.parents ?? []).filter(parent => this.threshold(parent) !== null);
+  // The score below which a document may lack labels at this cut, since only its best are held; null if it lacks none.
+  lowestHeld(found, cut) {
+    const isLacking = cut !== null && found.lowest !== null && cut < found.lowest && found.scores.size < this.givable;
+    return isLacking ? found.lowest : null;
   }
 
-  addAncestors(label, chosen) {
-    for (const parent of this.labels.get(label)?.parents ?? []) {
-      if (this.threshold(parent) !== null) chosen.add(parent);
-      this.addAncestors(parent, chosen);
+  // The nearest ancestors that the model can give. Each is found once: in a taxonomy with many ways up, ways are countless.
+  parentsGivable(label) {
+    if (!this.above.has(label)) {
+      const found = (this.labels.get(label)?.parents ?? [])
+        .flatMap(parent => this.threshold(parent) === null ? this.parentsGivable(parent) : [parent]);
+      this.above.set(label, [...new Set(found)]);
     }
+    return this.above.get(label);
+  }
+
+  // A loop over a set also comes to what is added meanwhile, and to each label once.
+  addAncestors(chosen) {
+    for (const label of chosen) for (const parent of this.parentsGivable(label)) chosen.add(parent);
   }
 
   dropOrphans(chosen) {

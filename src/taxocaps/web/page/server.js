@@ -3,14 +3,19 @@
 const TOKEN = "taxocaps-token";
 
 export class ServerError extends Error {
-  constructor(message, status = 0) {
+  constructor(message, status = 0, retryAfter = 1) {
     super(message);
     this.status = status;
+    this.retryAfter = retryAfter;  // seconds
   }
 }
 
 // The session's storage ends with the tab, and other sites cannot read it.
-export const keepToken = token => sessionStorage.setItem(TOKEN, token);
+export function keepToken(token) {
+  // Others do not fit into a header, and the browser would not even ask.
+  if (!/^[!-~]+$/.test(token)) throw new ServerError("A token has only letters, digits and signs of ASCII, and no spaces; this one has others.", 401);
+  sessionStorage.setItem(TOKEN, token);
+}
 
 // Paths are relative, so that the page works below any prefix that a proxy puts before it.
 export async function ask(path, body, signal) {
@@ -28,7 +33,7 @@ export async function ask(path, body, signal) {
     if (error.name === "AbortError") throw error;
     return {};
   });
-  if (!answer.ok) throw new ServerError(inWords(answer.status, content.error), answer.status);
+  if (!answer.ok) throw new ServerError(inWords(answer.status, content.error), answer.status, Number(answer.headers.get("Retry-After")) || 1);
   return content;
 }
 
