@@ -239,3 +239,27 @@ def test_explanations_that_nobody_waits_for_do_not_pile_up(make, slate):
 def test_no_documents_no_waiting(make, slate):
     assert asyncio.run(make().label([])) == []
     assert slate.batches == []
+
+
+def test_explanations_have_their_turn_under_steady_load(slate):
+    def slowly(jobs):
+        time.sleep(0.005)
+        return slate.answer(jobs)
+
+    batcher = Batcher(slowly, ServeConfig(batch=1, batch_wait=0))
+
+    async def clients():
+        async def label_on():
+            while not all(reason.done() for reason in reasons):
+                await batcher.label([job("label")])
+
+        # While one of them is answered another waits: without patience there would never be a turn.
+        reasons = [asyncio.create_task(batcher.explain(explained(text))) for text in ("why", "how")]
+        await asyncio.gather(*(label_on() for _ in range(4)))
+        return [reason.result().text for reason in reasons]
+
+    slate.open.clear()
+    threading.Timer(0.2, slate.open.set).start()
+    assert asyncio.run(clients()) == ["why", "how"]
+    batcher.close()
+    assert slate.batches[slate.batches.index(["how"]) - 1] == ["label"]  # nor do they keep labels waiting for long

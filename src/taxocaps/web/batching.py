@@ -16,6 +16,9 @@ from taxocaps.workflows.serve import Answer, ExplainJob, Explanation, Job, Label
 
 __all__ = ["Batcher"]
 
+_PATIENCE = 1.0
+"""Seconds after which a job that is alone has its turn between two batches, though more wait to be labelled."""
+
 
 @dataclass(frozen=True)
 class _Waiting:
@@ -31,7 +34,8 @@ class Batcher:
 
     A batch is what waits to be labelled, up to a number of documents; the oldest job waits a few milliseconds for
     others, or not at all when the thread was busy in the meantime. Jobs that are alone have a queue of their own, and
-    their turn, one at a time, when no others wait: an explanation takes as long as the labels of hundreds.
+    their turn, one at a time, when no others wait or they have waited long: an explanation takes as long as the
+    labels of hundreds.
     """
 
     def __init__(
@@ -51,7 +55,7 @@ class Batcher:
         self._together: deque[_Waiting] = deque()
         self._alone: deque[_Waiting] = deque()
         self._changed = threading.Condition()
-        self._closing = False
+        self._closing = self._was_alone = False
         self._thread = threading.Thread(target=self._run, name="taxocaps-batcher", daemon=True)
         self._thread.start()
 
@@ -133,14 +137,20 @@ class Batcher:
                 self._changed.wait_for(lambda: self._together or self._alone or self._closing)
                 if not (self._together or self._alone):
                     return []
-                if self._together:
+                self._was_alone = self._is_turn_of_alone()
+                if self._was_alone:
+                    batch = _take(self._alone, 1)
+                else:
                     left = self._together[0].since + self._config.batch_wait - time.monotonic()
                     self._changed.wait_for(self._is_enough, max(left, 0))
                     batch = _take(self._together, self._config.batch)
-                else:
-                    batch = _take(self._alone, 1)
             if batch:
                 return batch
+
+    def _is_turn_of_alone(self) -> bool:
+        if not (self._together and self._alone):
+            return bool(self._alone)
+        return not self._was_alone and self._alone[0].since + _PATIENCE < time.monotonic()
 
     def _is_enough(self) -> bool:
         return self._closing or _count(self._together) >= self._config.batch
