@@ -33,6 +33,7 @@ function rows(model, one, given) {
 }
 
 function cell(value) {
-  const text = /^[=+\-@]/.test(value) ? `'${value}` : String(value);  // spreadsheets run what begins like a formula
+  // Spreadsheets run a text that begins like a formula.
+  const text = typeof value === "string" && /^[=+\-@]/.test(value) ? `'${value}` : String(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
