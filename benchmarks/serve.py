@@ -197,13 +197,7 @@ def _bad(found: dict[str, Any]) -> str:
 
 def _loads(kind: str) -> str:
     loads = [found["load"] for found in _results(kind).values()] or [0.0]
-    return f"; the load average was {min(loads):.1f} to {max(loads):.1f}, other work included. {_CAUTION}"
-
-
-_CAUTION = (
-    "Lines were measured one after another, while that other work changed and in part had a higher priority: compare "
-    "lines of one model only roughly, and lines of two models not at all."
-)
+    return f"; the load average was {min(loads):.1f} to {max(loads):.1f}, other work included."
 
 
 def main() -> None:
