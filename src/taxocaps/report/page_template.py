@@ -8,15 +8,16 @@ from typing import Any
 
 __all__ = ["fill_template"]
 
-_FILES = {"style": "page_style.css", "drawing": "graph_drawing.js"}
+_FILES = {"style": "page_style.css", "script": "page_script.js", "drawing": "graph_drawing.js"}
 
 
 def fill_template(name: str, title: str, data: Any) -> str:
     """The text of a page that needs no network.
 
     Args:
-        name: A template of this package; `{{title}}`, `{{data}}`, `{{style}}` and `{{drawing}}` stand for what their
-            names say, the last two for the style and the drawing code that all pages share.
+        name: A template of this package; `{{title}}`, `{{data}}`, `{{style}}`, `{{script}}` and `{{drawing}}` stand for
+            what their names say, the last three for the style, the first lines of scripts, and the drawing of graphs
+            that pages share.
         title: A heading, any text.
         data: Plain values, for the script of the page to read.
     """
