@@ -59,8 +59,8 @@ def open_page(browser, running):
     yield call
     for context, page, server in opened:
         assert all(url.startswith((f"{server.url}/", "blob:")) for url in page.requests), page.requests
+        assert page.title() == "taxocaps"  # also a round trip, after which all that was said has arrived
         assert len(page.errors) == page.wanted_errors, page.errors
-        assert page.title() == "taxocaps"
         context.close()
 
 
@@ -236,15 +236,19 @@ def test_words_matrix_and_graph(open_page, running):
     strips = page.locator("#matrix tr").first.locator("td.word").first.locator(".strip")
     assert strips.count() == len(found["matrix"][0]["attention"]) > 0
     page.click("#graph-part summary")
+    page.wait_for_selector("#graph .node")  # the browser tells of an open part a moment after the click
     nodes = page.locator("#graph .node")
     assert nodes.count() == len(found["graph"]["nodes"])
     before = nodes.first.get_attribute("transform")
     nodes.first.locator("circle").hover()
+    page.wait_for_function("() => document.getElementById('note').textContent")
     assert page.inner_text("#note").startswith(found["graph"]["nodes"][0]["word"] + ": closeness")
     page.mouse.down()
     page.mouse.move(300, 700)
     page.mouse.up()
-    assert nodes.first.get_attribute("transform") != before
+    page.wait_for_function(
+        "before => document.querySelector('#graph .node').getAttribute('transform') !== before", arg=before
+    )
     page.click("[data-key='+']")
     assert "scale(1.25)" in page.locator("#graph > g").get_attribute("transform")
 
@@ -276,6 +280,7 @@ def test_the_keyboard_is_enough(open_page):
     page.wait_for_function("() => document.activeElement.matches('.tree .label[aria-pressed=true]')")
     tab_to("#graph-part summary")
     page.keyboard.press("Enter")
+    page.wait_for_selector("#graph")
     tab_to("#graph")
     page.keyboard.press("+")
     assert "scale(1.25)" in page.locator("#graph > g").get_attribute("transform")
