@@ -59,7 +59,7 @@ def compete(fit: Callable[[Corpus], Predict], kind: Literal["margins", "scores",
 
 
 def tfidf(corpus: Corpus) -> tuple[TfidfVectorizer, csr_matrix]:
-    """The features that all peers get, the same as in benchmarks/linear_svm.py; those of training documents."""
+    """The features that all peers get; those of training documents."""
     vectorizer = TfidfVectorizer(sublinear_tf=True, min_df=2)
     return vectorizer, csr_matrix(vectorizer.fit_transform(corpus.texts["train"]))
 

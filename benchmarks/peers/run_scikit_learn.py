@@ -1,4 +1,4 @@
-"""scikit-learn: one linear SVM for each label against the rest, over TF-IDF; as in benchmarks/linear_svm.py."""
+"""scikit-learn: one linear SVM for each label against the rest, over TF-IDF."""
 
 import numpy as np
 from exchange import Corpus, Predict, compete, label_rows, tfidf
