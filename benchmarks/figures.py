@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations, product
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -24,36 +25,54 @@ AXES = {
 """The axes of the variants, as the paper brings them in."""
 
 
+LONG = 60
+"""Characters that two names may have in one line of a figure."""
+
+MARGIN = "loss.kind=margin"
+"""What makes of a dense variant with uniform weights the control of those with capsules or label weights."""
+
+PAPER_WEIGHTS = [f"HE-AGCRCNN loss.p=0.1 loss.floor={floor}" for floor in ("1.0", "0.0")]
+"""With the p of the paper: alpha = 1 for all labels, and the paper's alpha."""
+
+
 @dataclass(frozen=True)
 class Step:
-    """Two variants that differ in one axis only: without it and with it."""
+    """Two models that differ in one axis, without it and with it; `is_pure` if their losses do not differ too."""
 
     axis: str
     without: str
     with_it: str
+    is_pure: bool = True
 
 
 def steps_of_one_axis() -> list[Step]:
-    """All pairs of variants of which the second has one thing more, axis by axis."""
-    ranks = {"unordered": 0, "none": 0, "dense": 0, "uniform": 0}
+    """All pairs of variants of which the second has one thing more, axis by axis, and the controls.
 
-    def differing(one: Variant, other: Variant) -> list[str]:
-        return [axis for axis in AXES if getattr(one, axis) != getattr(other, axis)]
+    Dense variants with uniform weights have cross entropy, all others the margin loss. So a step from the former to
+    capsules or label weights has two causes, and is followed by its control, which starts from the margin loss.
+    """
+    steps = []
+    for axis, (one, other) in product(AXES, permutations(VARIANTS, 2)):
+        if [name for name in AXES if getattr(one, name) != getattr(other, name)] == [axis] and _is_without(one, axis):
+            is_pure = _loss(one) == _loss(other)
+            steps.append(Step(axis, one.name, other.name, is_pure))
+            steps += [] if is_pure else [Step(axis, f"{one.name} {MARGIN}", other.name)]
+    return [*steps, Step("label_weights", *PAPER_WEIGHTS)]
 
-    return [
-        Step(axis, one.name, other.name)
-        for axis in AXES
-        for one in VARIANTS
-        for other in VARIANTS
-        if differing(one, other) == [axis] and ranks.get(getattr(one, axis)) == 0
-    ]
+
+def _is_without(variant: Variant, axis: str) -> bool:
+    return getattr(variant, axis) in ("unordered", "none", "dense", "uniform")
+
+
+def _loss(variant: Variant) -> str:
+    return "cross entropy" if (variant.head, variant.label_weights) == ("dense", "uniform") else "margin"
 
 
 def draw_ablation(scores: Mapping[str, Mapping[int, float]], path: Path) -> None:
-    """What each axis brings: a dot for the difference of two variants with the same seed, a line for the mean.
+    """What each axis brings: a dot for the difference of two models with the same seed, a line for the mean.
 
     Args:
-        scores: For each variant its F1 with each seed.
+        scores: For each model, with its options apart from the preset, its F1 with each seed.
         path: The picture.
     """
     gains = {
@@ -64,20 +83,27 @@ def draw_ablation(scores: Mapping[str, Mapping[int, float]], path: Path) -> None
         if {step.without, step.with_it} <= scores.keys()
     }
     steps = [step for step in gains if gains[step]]
-    figure = Figure(figsize=(8, 0.9 + 0.36 * len(steps)), layout="constrained")
+    figure = Figure(figsize=(9, 0.9 + 0.32 * len(steps)), layout="constrained")
     axes = figure.subplots()
     colours = {axis: f"C{place}" for place, axis in enumerate(AXES)}
     for place, step in enumerate(steps):
-        found = gains[step]
-        axes.plot(found, [place] * len(found), "o", color=colours[step.axis], alpha=0.5, markersize=5)
-        axes.plot([mean(found)] * 2, [place - 0.3, place + 0.3], color=colours[step.axis], linewidth=2.5)
-    names = [f"{AXES[step.axis]}: {step.without} → {step.with_it}" for step in steps]
-    axes.set_yticks(range(len(steps)), names, fontsize=8)
+        found, colour = gains[step], colours[step.axis]
+        inside = colour if step.is_pure else "none"
+        axes.plot(found, [place] * len(found), "o", color=colour, markerfacecolor=inside, alpha=0.5, markersize=5)
+        axes.plot([mean(found)] * 2, [place - 0.3, place + 0.3], color=colour, linewidth=2.5)
+    names = [f"{AXES[step.axis]}: {step.without}{_arrow(step)}{step.with_it}" for step in steps]
+    axes.set_yticks(range(len(steps)), names, fontsize=7)
     axes.invert_yaxis()
     axes.axvline(0, color="grey", linewidth=0.8)
-    axes.set(xlabel="gain of test micro-F1; dots: seeds, bars: means", title="What each axis brings")
+    axes.set_xlabel("gain of test micro-F1\ndots: seeds, hollow where the loss changes too; bars: means", fontsize=8)
+    axes.set_title("What each axis brings")
     axes.grid(axis="x", alpha=0.3)
     figure.savefig(path, dpi=110)
+
+
+def _arrow(step: Step) -> str:
+    """In a line of its own between long names."""
+    return " → " if len(step.without + step.with_it) < LONG else "\n→ "
 
 
 def draw_reconstruction(name: str, results: Sequence[Mapping[str, Any]], path: Path) -> None:

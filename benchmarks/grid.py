@@ -38,6 +38,11 @@ class Run:
     tests: tuple[str, ...]
 
     @property
+    def name(self) -> str:
+        """The model, and its options apart from the preset."""
+        return " ".join([self.model, *self.settings])
+
+    @property
     def key(self) -> str:
         """The same for the same run, wherever it is asked for; may be the name of a folder."""
         settings = f"-{fingerprint(list(self.settings))[:8]}" if self.settings else ""

@@ -15,6 +15,8 @@ __all__ = ["Result", "number", "of_paper", "seeds", "table1", "table2", "table3"
 
 PAPER = Path(__file__).parent / "paper"
 Result = Mapping[str, Any]
+LIKE = {"reuters": "RCV1", "eurlex": "EUR-Lex"}
+"""The data set of the paper that one of ours is most like."""
 
 
 def of_paper(name: str) -> dict[str, dict[str, str]]:
@@ -58,18 +60,19 @@ def table2() -> Table:
 
 
 def table3(experiment: Experiment, results: Mapping[str, Result]) -> Table:
-    """All methods on one data set, beside the paper's figures on RCV1."""
-    paper = of_paper("table3")
+    """All methods on one data set, beside the paper's figures on the data set of its own that is most like it."""
+    paper, like = of_paper("table3"), LIKE.get(experiment.runs[0].data)
     header = (
         *("model", "dev micro", "micro", "macro", "samples", "hierarchical", "P@1", "P@5", "calibration"),
-        *("epochs", "CPU min", "paper: RCV1 micro", "macro"),
+        *("best epoch", "CPU min", *([f"paper: {like} micro", "macro"] if like else [])),
     )
     rows = [
-        (run.model, *_figures(results[run.key]), *_cost(results[run.key]), *_paper(paper.get(run.model)))
+        (run.model, *_figures(results[run.key]), *_cost(results[run.key]), *_paper(paper.get(run.model), like))
         for run in experiment.runs
         if run.key in results
     ]
-    return Table(f"Table 3: {experiment.about}", header, rows, _missing(experiment, results))
+    notes = [_options(experiment), _missing(experiment, results)]
+    return Table(f"Table 3: {experiment.about}", header, rows, " ".join(filter(None, notes)))
 
 
 def _figures(result: Result) -> list[str]:
@@ -82,12 +85,27 @@ def _figures(result: Result) -> list[str]:
 
 
 def _cost(result: Result) -> tuple[str, str]:
-    """The epochs that were trained, none for a linear model, and the CPU minutes."""
-    return str(result["epochs"][0] or ""), f"{result['cpu_seconds'] / 60:.1f}"
+    """The best of the epochs that were trained, none for a linear model, and the CPU minutes."""
+    epochs, best = result["epochs"]
+    return f"{best} of {epochs}" if epochs else "", f"{result['cpu_seconds'] / 60:.1f}"
 
 
-def _paper(row: Mapping[str, str] | None) -> tuple[str, str]:
-    return (row["rcv1 micro"], row["rcv1 macro"]) if row else ("", "")
+def _paper(row: Mapping[str, str] | None, like: str | None) -> tuple[str, ...]:
+    if like is None:
+        return ()
+    data = like.lower().replace("-", "")
+    return (row[f"{data} micro"], row[f"{data} macro"]) if row else ("", "")
+
+
+def _options(experiment: Experiment) -> str:
+    """Which models were trained with other options than those of their preset."""
+    models: dict[tuple[str, ...], list[str]] = {}
+    for run in experiment.runs:
+        models.setdefault(run.settings, []).append(run.model)
+    told = [
+        f"{', '.join(dict.fromkeys(names))} (`{' '.join(options)}`)" for options, names in models.items() if options
+    ]
+    return f"Options apart from the preset: {'; '.join(told)}." if told else ""
 
 
 def table4(experiment: Experiment, results: Mapping[str, Result]) -> Table:
@@ -162,14 +180,14 @@ def seeds(experiments: Iterable[Experiment], results: Mapping[str, Result], titl
     """Mean and deviation over seeds of some experiments."""
     rows, missing = [], []
     for experiment in experiments:
-        groups: dict[tuple[str, tuple[str, ...]], list[Run]] = {}
+        groups: dict[str, list[Run]] = {}
         for run in experiment.runs:
-            groups.setdefault((run.model, run.settings), []).append(run)
-        for (model, settings), runs in groups.items():
+            groups.setdefault(run.name, []).append(run)
+        for name, runs in groups.items():
             found = [results[run.key]["test"]["flat"] for run in runs if run.key in results]
             if found:
                 figures = [spread([flat[kind]["f1"] for flat in found]) for kind in ("micro", "macro")]
-                rows.append((" ".join([model, *settings]), str(len(found)), *figures))
+                rows.append((name, str(len(found)), *figures))
         missing.append(_missing(experiment, results))
     return Table(title, ("model", "seeds", "test micro", "test macro"), rows, " ".join(filter(None, missing)))
 
