@@ -29,8 +29,8 @@ benchmarks/run.py` runs what is missing, one line a run; `make paper TABLE=3` ru
 renders. The data sets are made by [`taxocaps data`](data.md).
 
 Thresholds are tuned on dev documents, never on test documents: one threshold for all labels, with the best micro-F1.
-Calibration is the expected calibration error of the scores. One seed where nothing else is said. A network whose best epoch
-is its last one was still learning when its time was up; the slowest ones have fewer epochs, so that anyone can rerun it all.
+Calibration is the expected calibration error of the scores. One seed where nothing else is said. A network whose best
+epoch is its last was still learning when its time was up; the slowest have fewer epochs, so that all can be rerun.
 """
 
 
