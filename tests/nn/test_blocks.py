@@ -2,8 +2,8 @@
 
 import pytest
 import torch
-from torch import nn
 from torch.nn import functional
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from taxocaps.nn.blocks import (
     PADDING,
@@ -13,7 +13,6 @@ from taxocaps.nn.blocks import (
     SequenceSizes,
     is_real,
     masked_max,
-    read_real,
     word_embedding,
 )
 
@@ -87,9 +86,9 @@ def test_windows_are_those_of_each_document(width, stride):
             assert torch.allclose(windows[row, number], expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("cell", ["lstm", "gru"])
+@pytest.mark.parametrize("cell", ["lstm", "gru", "rnn"])
 @pytest.mark.parametrize("directions", [1, 2])
-def test_recurrence_reads_each_document_alone(cell, directions):
+def test_recurrence_reads_each_document_alone(one_layer, cell, directions):
     layer = Recurrence(3, 4, directions=directions, cell=cell)
     x, lengths = sequences()
     outputs, last = layer(x, lengths.to(torch.int32))
@@ -99,17 +98,35 @@ def test_recurrence_reads_each_document_alone(cell, directions):
         if not length:
             assert not last[row].any()
             continue
-        alone, state = layer.layer(x[row : row + 1, :length])
+        alone, state = one_layer(layer)(x[row : row + 1, :length])
         state = state[0] if cell == "lstm" else state
         assert torch.allclose(outputs[row, :length], alone[0], atol=1e-6)
         assert torch.allclose(last[row], state.flatten(), atol=1e-6)
 
 
-def test_recurrence_starts_from_given_states():
-    layer, start = nn.RNN(3, 4, batch_first=True, bidirectional=True), torch.randn(2, 4)
+@pytest.mark.parametrize("cell", ["lstm", "gru", "rnn"])
+def test_gradients_of_a_recurrence_are_those_of_packed_sequences(one_layer, cell):
+    layer = Recurrence(3, 4, directions=2, cell=cell)
+    x, lengths = sequences(lengths=[2, 7, 1, 5])
+    weights, found = torch.randn(len(x), x.shape[1], 8), []
+    for read in (
+        lambda x: layer(x, lengths)[0],
+        lambda x: pad_packed_sequence(
+            one_layer(layer)(pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False))[0],
+            batch_first=True,
+        )[0],
+    ):
+        x = x.detach().requires_grad_()
+        (read(x) * weights).sum().backward()
+        found.append(x.grad)
+    assert torch.allclose(*found, atol=1e-6)
+
+
+def test_recurrence_starts_from_given_states(one_layer):
+    layer, start = Recurrence(3, 4, directions=2, cell="rnn", bias=False), torch.randn(2, 4)
     x, lengths = sequences(lengths=[2, 7])
-    outputs, last = read_real(layer, x, lengths, start)
-    alone, state = layer(x[:1, :2], start[:, None])
+    outputs, last = layer(x, lengths, start)
+    alone, state = one_layer(layer)(x[:1, :2], start[:, None])
     assert torch.allclose(outputs[0, :2], alone[0], atol=1e-6)
     assert torch.allclose(last[0], state.flatten(), atol=1e-6)
 

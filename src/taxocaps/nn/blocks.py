@@ -15,7 +15,6 @@ __all__ = [
     "SequenceSizes",
     "is_real",
     "masked_max",
-    "read_real",
     "word_embedding",
 ]
 
@@ -84,50 +83,61 @@ class NgramConvolution(nn.Module):
 
 
 class Recurrence(nn.Module):
-    """An LSTM or GRU over the real places of padded documents.
+    """An LSTM, GRU or plain recurrence over the real places of padded documents.
 
-    Shapes:
-        x: [B, T, C]; lengths: [B]; returns [B, T, H], 0 at padding, and the last state [B, H], 0 for a document without
-        words; H = directions * units.
-    """
-
-    def __init__(self, inputs: int, units: int, *, directions: int = 1, cell: Literal["lstm", "gru"] = "lstm") -> None:
-        """Make one layer of `units` cells for each direction."""
-        super().__init__()
-        layer = {"lstm": nn.LSTM, "gru": nn.GRU}[cell]
-        self.layer = layer(inputs, units, batch_first=True, bidirectional=directions == 2)
-        self.features = directions * units
-
-    def forward(self, x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Read documents from the first word to the last, and perhaps back."""
-        return read_real(self.layer, x, lengths)  # [B, T, H], [B, H]
-
-
-def read_real(layer: nn.RNNBase, x: Tensor, lengths: Tensor, start: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """Run a recurrent layer over the real places of padded documents.
-
-    Args:
-        layer: The layer, with the batch first.
-        x: What it reads.
-        lengths: The real places of each document.
-        start: The states to start from, for a layer without memory cells; None for 0.
+    Each direction is a layer that reads a document from its first word in that direction on, and the padding after all
+    else, where it changes nothing. Packed sequences would spare the padding, but the time of their gradients grows with
+    the square of the length where there is no graphics processor.
 
     Shapes:
         x: [B, T, C]; lengths: [B]; start: [directions, units]; returns [B, T, H], 0 at padding, and the last state
         [B, H], 0 for a document without words; H = directions * units.
     """
-    if not x.shape[0] or not x.shape[1]:
-        features = layer.hidden_size * (2 if layer.bidirectional else 1)
-        return x.new_zeros(*x.shape[:2], features), x.new_zeros(len(x), features)
-    # A packed sequence cannot be empty: a document without words is read as one word, and forgotten afterwards.
-    kept = lengths.long().clamp(min=1).cpu()  # [B]
-    packed = nn.utils.rnn.pack_padded_sequence(x, kept, batch_first=True, enforce_sorted=False)
-    states = None if start is None else start[:, None].expand(-1, len(x), -1).contiguous()  # [directions, B, units]
-    outputs, last = layer(packed, states)
-    hidden = last[0] if isinstance(last, tuple) else last  # [directions, B, units]
-    padded, _ = nn.utils.rnn.pad_packed_sequence(outputs, batch_first=True, total_length=x.shape[1])  # [B, T, H]
-    is_read = (lengths > 0).to(x.dtype)[:, None]  # [B, 1]
-    return padded * is_read[..., None], hidden.transpose(0, 1).flatten(1) * is_read  # [B, T, H], [B, H]
+
+    def __init__(
+        self,
+        inputs: int,
+        units: int,
+        *,
+        directions: int = 1,
+        cell: Literal["lstm", "gru", "rnn"] = "lstm",
+        bias: bool = True,
+    ) -> None:
+        """Make a layer of `units` cells for each direction."""
+        super().__init__()
+        layer = {"lstm": nn.LSTM, "gru": nn.GRU, "rnn": nn.RNN}[cell]
+        self.layers = nn.ModuleList(layer(inputs, units, bias=bias, batch_first=True) for _ in range(directions))
+        self.features = directions * units
+
+    def forward(self, x: Tensor, lengths: Tensor, start: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Read documents from the first word to the last, and perhaps back.
+
+        `start` are the states to start from, for cells without memory; None for 0.
+        """
+        B, T, _ = x.shape
+        if not B or not T:
+            return x.new_zeros(B, T, self.features), x.new_zeros(B, self.features)
+        is_there = is_real(lengths, T)  # [B, T]
+        places = torch.arange(T, device=x.device)  # [T]
+        last = (lengths.long() - 1).clamp(min=0)  # [B]
+        orders = (None, torch.where(is_there, last[:, None] - places, places))  # [B, T], its own inverse
+        ends = (last, torch.zeros_like(last))  # [B]: where each direction comes to its last word
+        outputs, states = [], []
+        for number, (layer, order, end) in enumerate(zip(self.layers, orders, ends, strict=False)):
+            begin = None if start is None else start[number].expand(1, B, -1).contiguous()  # [1, B, units]
+            read, _ = layer(_reordered(x, order), begin)
+            outputs.append(_reordered(read, order) * is_there[..., None])  # [B, T, units]
+            states.append(outputs[-1][torch.arange(B, device=x.device), end])  # [B, units]
+        return torch.cat(outputs, dim=-1), torch.cat(states, dim=-1)  # [B, T, H], [B, H]
+
+
+def _reordered(x: Tensor, order: Tensor | None) -> Tensor:
+    """The places of each document in another order, [B, T, C]."""
+    if order is None:
+        return x
+    B, T, _ = x.shape
+    rows = torch.arange(0, B * T, T, device=x.device)[:, None] + order  # [B, T]
+    return x.flatten(0, 1).index_select(0, rows.flatten()).view_as(x)  # [B, T, C]
 
 
 class AttentionPooling(nn.Module):

@@ -67,19 +67,23 @@ def test_every_parameter_receives_a_gradient(axes):
 
 
 @KINDS
-def test_levels_read_one_sentence_after_the_other(axes):
+def test_levels_read_one_sentence_after_the_other(axes, one_layer):
     model, (words, lengths) = network(**axes), documents()
     scores = model(words, lengths)
     for row, counts in enumerate(DOCUMENTS):
         vectors = [model.embedding(words[row, s, :count].long()) for s, count in enumerate(counts)]
-        sentences = [_read(model.sentence, sequence) for sequence in vectors]
-        document = _read(model.document, torch.stack(sentences)) if sentences else torch.zeros(model.document.features)
+        sentences = [_read(one_layer, model.sentence, sequence) for sequence in vectors]
+        document = (
+            _read(one_layer, model.document, torch.stack(sentences))
+            if sentences
+            else torch.zeros(model.document.features)
+        )
         assert torch.allclose(scores[row], model.output.weight @ document + model.output.bias, atol=1e-5)
 
 
-def _read(level, sequence):
+def _read(one_layer, level, sequence):
     """One vector for one sequence without padding: its last state, or the mean by attention."""
-    states, last = level.recurrence.layer(sequence[None])
+    states, last = one_layer(level.recurrence)(sequence[None])
     if level.attention is None:
         return last[0].flatten()
     importance = level.attention.context(torch.tanh(level.attention.project(states[0])))
@@ -101,7 +105,7 @@ def test_dropout_acts_in_training_only():
 
 def test_shapes_of_the_publication():
     model = HierarchicalNetwork(HierarchicalConfig(), SequenceSizes(vocabulary=10, D=200, labels=5))
-    assert model.sentence.recurrence.layer.weight_ih_l0.shape == (3 * 50, 200)
-    assert model.document.recurrence.layer.weight_ih_l0_reverse.shape == (3 * 50, 100)
+    assert model.sentence.recurrence.layers[0].weight_ih_l0.shape == (3 * 50, 200)
+    assert model.document.recurrence.layers[1].weight_ih_l0.shape == (3 * 50, 100)
     assert model.sentence.attention.project.weight.shape == model.document.attention.project.weight.shape == (100, 100)
     assert model.output.weight.shape == (5, 100)

@@ -35,17 +35,18 @@ def test_scores_come_from_the_last_state_of_each_direction(documents, directions
     scores = model(words, lengths)
     for row, length in enumerate(LENGTHS):
         vectors = model.embedding.weight[words[row, :length].long()]
-        ends = [_last_state(model.recurrence.layer, vectors, "")]
-        if directions == 2:
-            ends.append(_last_state(model.recurrence.layer, vectors.flip(0), "_reverse"))
+        ends = [
+            _last_state(layer, read)
+            for layer, read in zip(model.recurrence.layers, (vectors, vectors.flip(0)), strict=False)
+        ]
+        assert len(ends) == directions
         expected = model.output.weight @ torch.cat(ends) + model.output.bias
         assert torch.allclose(scores[row], expected, atol=1e-5)
 
 
-def _last_state(layer, vectors, suffix):
+def _last_state(layer, vectors):
     """The equations of an LSTM, one word after the other."""
-    names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
-    w, u, b, d = (getattr(layer, name + suffix) for name in names)
+    w, u, b, d = layer.weight_ih_l0, layer.weight_hh_l0, layer.bias_ih_l0, layer.bias_hh_l0
     hidden = cell = torch.zeros(u.shape[1])
     for vector in vectors:
         let_in, forget, candidate, let_out = (w @ vector + b + u @ hidden + d).chunk(4)

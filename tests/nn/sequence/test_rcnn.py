@@ -44,11 +44,11 @@ def test_scores_follow_the_equations_of_the_publication(documents):
 def _contexts(model, e):
     """Equations 1 and 2: the context of a word follows from its neighbour's context and vector."""
     left, right = [model.ends[0]], [model.ends[1]]
-    forwards, backwards = model.contexts, e.flip(0)
+    forwards, backwards = model.contexts.layers
     for vector in e[:-1]:
         left.append(torch.tanh(forwards.weight_hh_l0 @ left[-1] + forwards.weight_ih_l0 @ vector))
-    for vector in backwards[:-1]:
-        right.append(torch.tanh(forwards.weight_hh_l0_reverse @ right[-1] + forwards.weight_ih_l0_reverse @ vector))
+    for vector in e.flip(0)[:-1]:
+        right.append(torch.tanh(backwards.weight_hh_l0 @ right[-1] + backwards.weight_ih_l0 @ vector))
     return left[: len(e)], right[: len(e)][::-1]
 
 
@@ -65,6 +65,6 @@ def test_the_contexts_of_a_word_do_not_know_it():
 
 def test_shapes_of_the_publication():
     model = RCNN(RCNNConfig(), SequenceSizes(vocabulary=10, D=50, labels=4))
-    assert model.contexts.weight_hh_l0.shape == (50, 50)
+    assert model.contexts.layers[0].weight_hh_l0.shape == (50, 50)
     assert model.latent.weight.shape == (100, 150)
     assert model.output.weight.shape == (4, 100)

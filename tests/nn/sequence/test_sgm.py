@@ -42,8 +42,9 @@ def probabilities(model, words, written):
     x, hidden = model.embedding(words.long()), [torch.zeros(1, 8) for _ in model.encoder]
     for number, layer in enumerate(model.encoder):
         if len(words):
-            x, (last, _) = layer.layer(x)
-            hidden[number] = last.view(1, 8)
+            forwards, backwards = (read(x)[0] for read, x in zip(layer.layers, (x, x.flip(0)), strict=True))
+            hidden[number] = torch.cat([forwards[-1:], backwards[-1:]], dim=1)
+            x = torch.cat([forwards, backwards.flip(0)], dim=1)
     cell = [torch.zeros(1, 8) for _ in hidden]
     g, c, steps = model.start, attended(model.attention, hidden[-1][0], x), []
     for t in range(len(written) + 1):

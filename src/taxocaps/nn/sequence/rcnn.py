@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from taxocaps.nn.blocks import SequenceSizes, is_real, masked_max, read_real, word_embedding
+from taxocaps.nn.blocks import Recurrence, SequenceSizes, is_real, masked_max, word_embedding
 from taxocaps.settings import Between, Settings
 
 __all__ = ["RCNN", "RCNNConfig"]
@@ -47,7 +47,7 @@ class RCNN(nn.Module):
         """Make the layers."""
         super().__init__()
         self.embedding = word_embedding(sizes)
-        self.contexts = nn.RNN(sizes.D, config.context, bias=False, batch_first=True, bidirectional=True)
+        self.contexts = Recurrence(sizes.D, config.context, directions=2, cell="rnn", bias=False)
         self.ends = nn.Parameter(torch.zeros(2, config.context))
         """The left context of the first word and the right context of the last, [2, C]."""
         self.latent = nn.Linear(sizes.D + 2 * config.context, config.hidden)
@@ -66,7 +66,7 @@ class RCNN(nn.Module):
     def _contexts(self, x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """What stands before and after each word."""
         B, T, _ = x.shape
-        states, _ = read_real(self.contexts, x, lengths, self.ends)  # [B, T, 2C]
+        states, _ = self.contexts(x, lengths, self.ends)  # [B, T, 2C]
         # A state has read the word of its place: that of the word before is the left context, and so on.
         before, after = states.chunk(2, dim=-1)  # each [B, T, C]
         first, last = self.ends  # [C], [C]
