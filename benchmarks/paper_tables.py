@@ -87,7 +87,12 @@ def _figures(result: Result) -> list[str]:
 def _cost(result: Result) -> tuple[str, str]:
     """The best of the epochs that were trained, none for a linear model, and the CPU minutes."""
     epochs, best = result["epochs"]
-    return f"{best} of {epochs}" if epochs else "", f"{result['cpu_seconds'] / 60:.1f}"
+    return f"{best} of {epochs}" if epochs else "", _spent(result, 60, 1)
+
+
+def _spent(result: Result, unit: int, digits: int) -> str:
+    """CPU time in units of so many seconds; of a run that was interrupted, only what came after is known."""
+    return f"{'> ' if result.get('is_resumed') else ''}{result['cpu_seconds'] / unit:.{digits}f}"
 
 
 def _paper(row: Mapping[str, str] | None, like: str | None) -> tuple[str, ...]:
@@ -163,7 +168,7 @@ def table5(experiment: Experiment, results: Mapping[str, Result]) -> Table:
     rows = [
         (
             run.model,
-            f"{results[run.key]['cpu_seconds'] / 3600:.3f}",
+            _spent(results[run.key], 3600, 3),
             str(results[run.key]["epochs"][0]),
             f"{results[run.key]['peak_megabytes']:,.0f} MB",
             paper[run.model]["rcv1 hours"],

@@ -49,7 +49,8 @@ def execute(run: Run, folder: Path, threads: int) -> dict[str, Any]:
     config = resolve_run_config(None, run.settings, options)
     files = TrainFiles(*(folder / name for name in ("train.jsonl", "taxonomy.tsv", "dev.jsonl")))
     out = WORK / run.key
-    report = train(files, out, config, existing="resume" if (out / ".training").exists() else "overwrite")
+    is_resumed = (out / ".training").exists()
+    report = train(files, out, config, existing="resume" if is_resumed else "overwrite")
     assert report is not None
     model, found, hashes = load_model(out), {}, []
     for name in run.tests:
@@ -64,6 +65,7 @@ def execute(run: Run, folder: Path, threads: int) -> dict[str, Any]:
         "documents": dict(report.documents),
         "parameters": report.parameters,
         "epochs": [report.epochs, report.best_epoch],
+        "is_resumed": is_resumed,
         "test_hashes": hashes,
         "dev": _figures(report.validation),
         **found,
