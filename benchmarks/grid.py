@@ -52,19 +52,28 @@ class Run:
 
 @dataclass(frozen=True)
 class Experiment:
-    """Runs that belong together; `about` says what they show, `tables` which tables of the paper need them."""
+    """Runs that belong together.
+
+    Attributes:
+        name: Its name in the grid.
+        about: What the runs show.
+        runs: Each model with each seed.
+        tables: The tables of the paper that need them.
+        note: What one must know to read the results.
+    """
 
     name: str
     about: str
     runs: tuple[Run, ...]
     tables: tuple[int, ...] = ()
+    note: str = ""
 
 
 def read_grid(path: Path = GRID) -> dict[str, Experiment]:
     """All experiments by name."""
     grid = tomllib.loads(path.read_text(encoding="utf-8"))
     return {
-        name: Experiment(name, row["about"], tuple(_runs(row)), tuple(row.get("tables", ())))
+        name: Experiment(name, row["about"], tuple(_runs(row)), tuple(row.get("tables", ())), row.get("note", ""))
         for name, row in grid.items()
     }
 

@@ -71,7 +71,7 @@ def table3(experiment: Experiment, results: Mapping[str, Result]) -> Table:
         for run in experiment.runs
         if run.key in results
     ]
-    notes = [_options(experiment), _missing(experiment, results)]
+    notes = [experiment.note, _options(experiment), _missing(experiment, results)]
     return Table(f"Table 3: {experiment.about}", header, rows, " ".join(filter(None, notes)))
 
 
