@@ -20,6 +20,9 @@ from taxocaps.catalogue.registry import find_model
 
 PAGE = Path(__file__).parents[1] / "docs" / "results.md"
 IMAGES = PAGE.parent / "images"
+LEVEL = 0.005
+"""A difference that another seed can turn round."""
+
 ABLATION = ("ablation", "control-margin", "paper-weights", "control-p")
 
 HEAD = """# Results
@@ -57,7 +60,7 @@ def verdict(experiment: Experiment, results: Mapping[str, Result]) -> str:
     for kind in ("micro", "macro"):
         best, other = (max(group, key=lambda name: group[name][kind]["f1"]) for group in (ours, theirs))
         mine, their = ours[best][kind]["f1"], theirs[other][kind]["f1"]
-        verb = "beats" if mine > their else "loses to"
+        verb = "is level with" if abs(mine - their) < LEVEL else "beats" if mine > their else "loses to"
         sentences.append(f"In {kind}-F1 our best, {best} ({mine:.3f}), {verb} the best other, {other} ({their:.3f}).")
     return " ".join(sentences) + "\n"
 
