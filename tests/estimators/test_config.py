@@ -76,6 +76,8 @@ def test_a_model_reads_some_of_the_sections():
     assert used_sections(ModelConfig()) == everything - {"bag", "linear", "tokens"}
     lstm = resolve(ModelConfig, {"network": {"kind": "lstm"}})
     assert used_sections(lstm) == everything - {"bag", "linear", "graph"}
+    characters = resolve(ModelConfig, {"network": {"kind": "vdcnn"}, "tokens": {"unit": "characters"}})
+    assert used_sections(characters) == used_sections(lstm) - {"text"}
     assert used_sections(ModelConfig(family="linear")) == everything - of_networks - {"graph", "tokens"}
     assert set(used_options(lstm)) == used_sections(lstm)
     assert resolve(ModelConfig, used_options(lstm)) == lstm

@@ -83,8 +83,8 @@ def model_config(model: str, preset: str, *layers: Mapping[str, Any]) -> ModelCo
         named = {section: values for section, values in named.items() if section not in ("network", "loss")}
     given = merge(*layers)
     _check_kind(found, given)
-    _check_sections(found, resolve(ModelConfig, found.axes), given)
     config = resolve(ModelConfig, named, found.usual, found.axes, given)
+    _check_sections(found, config, given)
     _check_axes(found, config)
     return config
 

@@ -62,6 +62,8 @@ def used_sections(config: ModelConfig) -> frozenset[str]:
         kind = NETWORKS[config.network.kind]
         others = set(_SECTION_OF_ENCODING.values()) - {_SECTION_OF_ENCODING[kind.encoding]}
         unused = {*_SECTIONS_OF_LINEAR, *others, *(_SECTIONS_OF_LOSSES if kind.gives == "sequences" else ())}
+        if kind.encoding == "tokens" and config.tokens.unit == "characters":
+            unused.add("text")
     return frozenset(vars(config)) - unused
 
 
