@@ -34,6 +34,7 @@ from taxocaps.encoding.bag import BagConfig, BagEncoder
 from taxocaps.estimators.base import Work
 from taxocaps.linear.config import LinearConfig
 from taxocaps.linear.methods import METHODS
+from taxocaps.linear.task import LinearTask
 from taxocaps.taxonomy.tree import Taxonomy
 from taxocaps.text.pipeline import TextPipeline
 
@@ -104,7 +105,9 @@ def peers() -> Table:
     rows = []
     for name, loss in (("SVM", "hinge"), ("LR", "logistic")):
         config = LinearConfig(loss=loss, structure="flat")
-        ours_seconds, ours = _timed(lambda config=config: METHODS["flat"].fit(X, Y, classes, config).margins(X))
+        ours_seconds, ours = _timed(
+            lambda config=config: METHODS["flat"].fit(LinearTask(X, Y, classes, config)).margins(X)
+        )
         seconds, wanted = _timed(
             lambda name=name: OneVsRestClassifier(theirs[name]).fit(X, Y.toarray().astype(int)).decision_function(X)
         )
@@ -139,7 +142,9 @@ def large(loss: str) -> tuple[float, int]:
     Y = csr_array((np.ones(carried.size, bool), (np.broadcast_to(rows, carried.shape).ravel(), carried.ravel())))
     names = tuple(f"label {number}" for number in range(Y.shape[1]))
     classes = Classes(names, Taxonomy.from_edges([("Root", name) for name in names]))
-    seconds, weights = _timed(lambda: METHODS["flat"].fit(X, Y, classes, LinearConfig(loss=loss, structure="flat")))
+    seconds, weights = _timed(
+        lambda: METHODS["flat"].fit(LinearTask(X, Y, classes, LinearConfig(loss=loss, structure="flat")))
+    )
     return seconds, weights.coef.nnz
 
 

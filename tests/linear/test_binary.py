@@ -8,19 +8,13 @@ from scipy.special import expit
 import taxocaps.linear.binary
 from taxocaps.linear.binary import SURE, Problems, carriers, fit_problems
 from taxocaps.linear.config import LinearConfig
+from taxocaps.linear.task import LinearTask
 from taxocaps.progress import silent
 
 
 def fitted(X, problems, constants, threads=1, progress=silent, **options):
-    return fit_problems(
-        X,
-        problems,
-        np.array(constants, np.float32),
-        LinearConfig(**options),
-        seed=0,
-        threads=threads,
-        progress=progress,
-    )
+    task = LinearTask(X, None, None, LinearConfig(**options), threads=threads, progress=progress)
+    return fit_problems(task, problems, np.array(constants, np.float32))
 
 
 @pytest.mark.parametrize("loss", ["hinge", "logistic"])

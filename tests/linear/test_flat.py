@@ -9,6 +9,7 @@ from sklearn.svm import LinearSVC
 
 from taxocaps.linear.config import LinearConfig
 from taxocaps.linear.flat import fit_flat, scores_flat
+from taxocaps.linear.task import LinearTask
 
 
 @pytest.mark.parametrize("C", [0.3, 5.0])
@@ -17,7 +18,7 @@ def test_margins_are_those_of_scikit_learn(loss, C, tree):
     model = LinearSVC(C=C, tol=1e-8) if loss == "hinge" else LogisticRegression(C=C, solver="liblinear", tol=1e-8)
     expected = OneVsRestClassifier(model).fit(tree.values, tree.labels.astype(int)).decision_function(tree.values)
     config = LinearConfig(loss=loss, C=C, drop_below=0.0, tolerance=1e-8)
-    margins = fit_flat(tree.X, tree.Y, tree.classes, config).margins(tree.X)
+    margins = fit_flat(LinearTask(tree.X, tree.Y, tree.classes, config)).margins(tree.X)
     np.testing.assert_allclose(margins, expected, atol=1e-4)
 
 

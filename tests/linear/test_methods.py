@@ -6,13 +6,14 @@ from scipy.sparse import csr_array
 
 from taxocaps.linear.config import LinearConfig
 from taxocaps.linear.methods import METHODS
+from taxocaps.linear.task import LinearTask
 
 every_method = pytest.mark.parametrize("structure", METHODS)
 
 
 def fitted(case, structure, **options):
     config = LinearConfig(structure=structure, **options)
-    return METHODS[structure].fit(case.X, case.Y, case.classes, config)
+    return METHODS[structure].fit(LinearTask(case.X, case.Y, case.classes, config))
 
 
 @every_method
@@ -63,7 +64,9 @@ def test_labels_of_all_documents_or_none_and_documents_without_words_are_no_prob
 def test_progress_is_told(structure, tree):
     told = []
     METHODS[structure].fit(
-        tree.X, tree.Y, tree.classes, LinearConfig(), progress=lambda stage, done, *_: told.append((stage, done))
+        LinearTask(
+            tree.X, tree.Y, tree.classes, LinearConfig(), progress=lambda stage, done, *_: told.append((stage, done))
+        )
     )
     assert len({stage for stage, _ in told}) == 1
     assert [done for _, done in told] == sorted(done for _, done in told)

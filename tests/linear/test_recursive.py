@@ -13,6 +13,7 @@ from sklearn.svm import LinearSVC
 from taxocaps.linear.config import LinearConfig
 from taxocaps.linear.nodes import Nodes
 from taxocaps.linear.recursive import fit_recursive, mixtures
+from taxocaps.linear.task import LinearTask
 
 
 def edges_of(nodes, root):
@@ -81,7 +82,7 @@ def test_the_objective_is_the_smallest_there_is(name, root, loss, request):
     case = request.getfixturevalue(name)
     config = LinearConfig(structure="recursive", loss=loss, root=root, C=2.0, drop_below=0.0, tolerance=1e-6)
     smallest, margins = reference(case, config)
-    weights = fit_recursive(case.X, case.Y, case.classes, config)
+    weights = fit_recursive(LinearTask(case.X, case.Y, case.classes, config))
     assert objective_of(weights, case, config) == pytest.approx(smallest, rel=1e-3)
     np.testing.assert_allclose(weights.margins(case.X), margins, atol=0.02)
 
@@ -91,7 +92,7 @@ def test_a_flat_taxonomy_with_its_root_at_zero_is_the_ordinary_classifier(loss, 
     model = LinearSVC(C=3, tol=1e-8) if loss == "hinge" else LogisticRegression(C=3, solver="liblinear", tol=1e-8)
     expected = OneVsRestClassifier(model).fit(flat.values, flat.labels.astype(int)).decision_function(flat.values)
     config = LinearConfig(structure="recursive", loss=loss, root="zero", C=3.0, drop_below=0.0, tolerance=1e-9)
-    margins = fit_recursive(flat.X, flat.Y, flat.classes, config).margins(flat.X)
+    margins = fit_recursive(LinearTask(flat.X, flat.Y, flat.classes, config)).margins(flat.X)
     np.testing.assert_allclose(margins, expected, atol=2e-3)
 
 

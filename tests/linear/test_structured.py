@@ -8,6 +8,7 @@ from scipy.sparse import csr_array
 from taxocaps.linear.config import LinearConfig
 from taxocaps.linear.nodes import Nodes
 from taxocaps.linear.structured import fit_structured, scores_structured
+from taxocaps.linear.task import LinearTask
 
 
 def dense(case):
@@ -61,7 +62,7 @@ def smallest(case, C):
 def test_the_objective_is_the_smallest_there_is(name, C, request):
     case = request.getfixturevalue(name)
     config = LinearConfig(structure="structured", C=C, drop_below=0.0, tolerance=1e-5)
-    weights = fit_structured(case.X, case.Y, case.classes, config)
+    weights = fit_structured(LinearTask(case.X, case.Y, case.classes, config))
     found = primal(case, C, np.hstack([weights.coef.toarray(), weights.intercept[:, None]]))
     assert found == pytest.approx(smallest(case, C), rel=0.01)
     assert found < primal(case, C, np.zeros((len(weights.intercept), 26))) * 0.9
@@ -71,7 +72,9 @@ def test_a_pass_more_lowers_the_gap(tree):
     notes = []
     config = LinearConfig(structure="structured", tolerance=1e-5)
     fit_structured(
-        tree.X, tree.Y, tree.classes, config, progress=lambda *told: notes.append(float(told[3].split()[-1]))
+        LinearTask(
+            tree.X, tree.Y, tree.classes, config, progress=lambda *told: notes.append(float(told[3].split()[-1]))
+        )
     )
     assert notes[-1] <= 1e-4 < notes[0]
 
@@ -89,6 +92,6 @@ def test_scores_are_shares_of_one_that_grow_with_the_sum_along_the_path(graph):
 
 def test_documents_without_labels_teach_nothing(tree):
     weights = fit_structured(
-        tree.X, csr_array(tree.Y.shape, dtype=bool), tree.classes, LinearConfig(structure="structured")
+        LinearTask(tree.X, csr_array(tree.Y.shape, dtype=bool), tree.classes, LinearConfig(structure="structured"))
     )
     assert weights.coef.nnz == 0

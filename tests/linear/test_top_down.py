@@ -8,6 +8,7 @@ from taxocaps.corpus.classes import Classes
 from taxocaps.linear.binary import SURE
 from taxocaps.linear.config import LinearConfig
 from taxocaps.linear.nodes import Nodes
+from taxocaps.linear.task import LinearTask
 from taxocaps.linear.top_down import fit_top_down, scores_top_down
 
 CONFIG = LinearConfig(structure="top_down", drop_below=0.0, tolerance=1e-8)
@@ -47,7 +48,7 @@ def test_a_label_is_given_if_a_chain_of_accepted_nodes_leads_to_it(name, cut, re
 @pytest.mark.parametrize("name", ["tree", "closed_tree", "graph"])
 def test_nodes_are_trained_on_the_documents_of_their_parents(name, request):
     case = request.getfixturevalue(name)
-    taxonomy, weights = case.classes.taxonomy, fit_top_down(case.X, case.Y, case.classes, CONFIG)
+    taxonomy, weights = case.classes.taxonomy, fit_top_down(LinearTask(case.X, case.Y, case.classes, CONFIG))
     columns = list(case.classes.names)
 
     def below(node):
@@ -68,12 +69,12 @@ def test_nodes_are_trained_on_the_documents_of_their_parents(name, request):
 
 
 def test_a_label_with_its_ancestors_needs_no_leaf_of_its_own(closed_tree):
-    weights = fit_top_down(closed_tree.X, closed_tree.Y, closed_tree.classes, CONFIG)
+    weights = fit_top_down(LinearTask(closed_tree.X, closed_tree.Y, closed_tree.classes, CONFIG))
     assert weights.intercept[len(Nodes.of(closed_tree.classes)) :].tolist() == [SURE] * 6
 
 
 def test_an_inner_label_that_only_some_carry_has_a_leaf_of_its_own(tree):
-    weights = fit_top_down(tree.X, tree.Y, tree.classes, CONFIG)
+    weights = fit_top_down(LinearTask(tree.X, tree.Y, tree.classes, CONFIG))
     columns = list(tree.classes.names)
     start = len(Nodes.of(tree.classes))
     leafless = [name for row, name in enumerate(columns, start) if weights.intercept[row] != SURE]

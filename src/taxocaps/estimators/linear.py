@@ -13,6 +13,7 @@ from taxocaps.encoding.corpus_words import Text, tokenise
 from taxocaps.errors import CorpusError, ModelError
 from taxocaps.estimators.base import FitReport, Labelled, TextScorer, Work
 from taxocaps.linear.methods import METHODS
+from taxocaps.linear.task import LinearTask
 from taxocaps.linear.weights import LinearWeights
 from taxocaps.text.pipeline import TextPipeline
 from taxocaps.text.vocabulary import Vocabulary
@@ -40,7 +41,7 @@ class LinearScorer(TextScorer):
                 f"no word occurs in {self.config.bag.min_documents} training documents; "
                 "give more text, or a smaller bag.min_documents"
             )
-        self.weights = METHODS[self.config.linear.structure].fit(
+        task = LinearTask(
             self.encoder.encode(chunks),
             csr_array(training.labels),
             self.classes,
@@ -49,6 +50,7 @@ class LinearScorer(TextScorer):
             threads=work.threads,
             progress=work.progress,
         )
+        self.weights = METHODS[self.config.linear.structure].fit(task)
         return FitReport()
 
     def predict_scores(self, texts: Sequence[Text]) -> NDArray[np.float32]:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from taxocaps.linear.config import LinearConfig
+from taxocaps.linear.task import LinearTask
 from taxocaps.linear.weights import LinearWeights, SparseRow, sparse_row, stack
-from taxocaps.progress import Progress
 
 __all__ = ["SURE", "Documents", "Problems", "carriers", "fit_problems"]
 
@@ -56,45 +56,33 @@ def carriers(Y: csr_array) -> tuple[Documents, ...]:
     return tuple(np.split(columns.indices, columns.indptr[1:-1]))
 
 
-def fit_problems(
-    X: csr_array,
-    problems: Sequence[Problems],
-    constants: NDArray[np.float32],
-    config: LinearConfig,
-    *,
-    seed: int,
-    threads: int,
-    progress: Progress,
-) -> LinearWeights:
+def fit_problems(task: LinearTask, problems: Sequence[Problems], constants: NDArray[np.float32]) -> LinearWeights:
     """Solve all problems. A problem with one answer for all documents has the margin `SURE`, or `-SURE`.
 
     Threads are processes: liblinear lets go of the interpreter's lock, but has one random generator for all threads, so
     that results would depend on their timing. Small tasks stay in this process.
 
     Args:
-        X: CSR [n, V].
+        task: The documents; their labels are not looked at.
         problems: What to solve.
         constants: float32 [K], the intercepts of those rows that no problem gives.
-        config: How to solve.
-        seed: The same seed gives the same weights, on any number of threads.
-        threads: Problems that are solved at the same time.
-        progress: Told the number of solved problems.
     """
     from joblib import Parallel, delayed  # type: ignore[import-untyped]
 
-    X = _prepared(X)
+    X = _prepared(task.X)
     parts = [part for group in problems for part in group.parts()]
     rows: list[SparseRow] = [(np.empty(0, np.int32), np.empty(0, np.float32))] * len(constants)
     intercept = constants.copy()
     done, total, unfinished = 0, sum(len(part.rows) for part in parts), 0
-    workers = threads if X.nnz * total >= _WORTH_PROCESSES else 1
+    workers = task.threads if X.nnz * total >= _WORTH_PROCESSES else 1
     pool = Parallel(n_jobs=workers, return_as="generator")
-    for part, found in zip(parts, pool(delayed(_solve)(X, part, config, seed) for part in parts), strict=True):
+    solved = pool(delayed(_solve)(X, part, task.config, task.seed) for part in parts)
+    for part, found in zip(parts, solved, strict=True):
         for row, (weights, constant, finished) in zip(part.rows, found, strict=True):
             rows[row], intercept[row] = weights, constant
             unfinished += not finished
         done += len(part.rows)
-        progress("classifiers", done, total, f"{unfinished} stopped at linear.iterations" if unfinished else "")
+        task.progress("classifiers", done, total, f"{unfinished} stopped at linear.iterations" if unfinished else "")
     return LinearWeights(stack(rows, X.shape[1]), intercept)
 
 

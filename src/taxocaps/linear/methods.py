@@ -3,39 +3,19 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from taxocaps.corpus.classes import Classes
-from taxocaps.linear.config import LinearConfig
 from taxocaps.linear.flat import fit_flat, scores_flat
 from taxocaps.linear.recursive import fit_recursive
 from taxocaps.linear.structured import fit_structured, scores_structured
+from taxocaps.linear.task import LinearTask
 from taxocaps.linear.top_down import fit_top_down, scores_top_down
 from taxocaps.linear.weights import LinearWeights
-from taxocaps.progress import Progress, silent
 
-__all__ = ["METHODS", "Fit", "Method"]
-
-
-class Fit(Protocol):
-    """What the `fit_` functions have in common."""
-
-    def __call__(
-        self,
-        X: csr_array,
-        Y: csr_array,
-        classes: Classes,
-        config: LinearConfig,
-        *,
-        seed: int = 0,
-        threads: int = 1,
-        progress: Progress = silent,
-    ) -> LinearWeights:
-        """Fit to features, CSR [n, V], and labels, CSR [n, L] of bool."""
+__all__ = ["METHODS", "Method"]
 
 
 @dataclass(frozen=True)
@@ -47,7 +27,7 @@ class Method:
         scores: Makes margins, [n, K], to scores, float32 [n, L], from 0 to 1.
     """
 
-    fit: Fit
+    fit: Callable[[LinearTask], LinearWeights]
     scores: Callable[[NDArray[np.float32], Classes], NDArray[np.float32]]
 
 

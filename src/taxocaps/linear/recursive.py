@@ -11,12 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from taxocaps.corpus.classes import Classes
 from taxocaps.linear.binary import carriers
-from taxocaps.linear.config import LinearConfig
 from taxocaps.linear.nodes import Nodes
+from taxocaps.linear.task import LinearTask
 from taxocaps.linear.weights import LinearWeights, sparse_row, stack
-from taxocaps.progress import Progress, silent
 
 __all__ = ["Mixture", "fit_recursive", "mixtures"]
 
@@ -50,16 +48,7 @@ class Mixture:
         return self.own**2 + float(self.factors @ self.factors)
 
 
-def fit_recursive(
-    X: csr_array,
-    Y: csr_array,
-    classes: Classes,
-    config: LinearConfig,
-    *,
-    seed: int = 0,
-    threads: int = 1,
-    progress: Progress = silent,
-) -> LinearWeights:
+def fit_recursive(task: LinearTask) -> LinearWeights:
     """Minimise 1/2 sum_edges ||w_n - w_parent||^2 + C sum_labels sum_i loss(y_i w_label . x_i) over the nodes' weights.
 
     Edges join every node to each of its parents, the nodes at the top to the root, and the root to 0, so that there is
@@ -80,24 +69,16 @@ def fit_recursive(
     their parent this takes many rounds, for which reason all are solved together. The SVM's hinge is squared. A node
     with several parents is drawn towards each of them; the publication has trees and undirected graphs.
 
-    Args:
-        X: CSR [n, V], the features of the training documents.
-        Y: CSR [n, L] of bool, their labels.
-        classes: The L labels.
-        config: How to fit.
-        seed: The same seed gives the same weights.
-        threads: Without effect: labels share vectors, and take turns.
-        progress: Told the number of passes.
-
     Returns:
         Weights with a row for each label.
     """
-    descent = _Descent(X, Y, mixtures(Nodes.of(classes).with_leaves(), config.root), config)
+    config = task.config
+    descent = _Descent(task, mixtures(Nodes.of(task.classes).with_leaves(), config.root))
     for done in range(0, config.iterations, _ROUNDS * _PASSES):
-        gap = descent.sweep(seed + done)
+        gap = descent.sweep(task.seed + done)
         for number in range(1, _ROUNDS):
-            descent.sweep(seed + done + number, "support")
-        progress("passes", done + _ROUNDS * _PASSES, None, f"duality gap {gap:.2g}")
+            descent.sweep(task.seed + done + number, "support")
+        task.progress("passes", done + _ROUNDS * _PASSES, None, f"duality gap {gap:.2g}")
         if gap <= _LOOSER * config.tolerance:
             break
     return descent.weights()
@@ -155,12 +136,12 @@ def _eliminate(node: int, links: list[dict[int, float]], diagonal: list[float]) 
 class _Descent:
     """The state of dual coordinate descent."""
 
-    def __init__(self, X: csr_array, Y: csr_array, mixed: list[Mixture], config: LinearConfig) -> None:
-        X = csr_array(X, dtype=np.float32)
+    def __init__(self, task: LinearTask, mixed: list[Mixture]) -> None:
+        X = csr_array(task.X, dtype=np.float32)
         self.rows = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int64))
         self.lengths = np.asarray(X.multiply(X).sum(axis=1), np.float64).ravel() + 1
-        self.carriers = carriers(Y)
-        self.mixed, self.config = mixed, config
+        self.carriers = carriers(task.Y)
+        self.mixed, self.config = mixed, task.config
         n_shared = 1 + max((int(mixture.shared.max(initial=-1)) for mixture in mixed), default=-1)
         self.shared = np.zeros((n_shared, X.shape[1] + 1), np.float32)
         self.alphas = np.zeros((len(mixed), X.shape[0]), np.float32)

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from taxocaps.corpus.classes import Classes
-from taxocaps.linear.config import LinearConfig
 from taxocaps.linear.nodes import Nodes
+from taxocaps.linear.task import LinearTask
 from taxocaps.linear.weights import LinearWeights, sparse_row, stack
-from taxocaps.progress import Progress, silent
 
 __all__ = ["fit_structured", "scores_structured"]
 
@@ -26,16 +25,7 @@ _LOOSER = 10
 """How many times `config.tolerance` the duality gap may be; the figures of merit move no more by then."""
 
 
-def fit_structured(
-    X: csr_array,
-    Y: csr_array,
-    classes: Classes,
-    config: LinearConfig,
-    *,
-    seed: int = 0,
-    threads: int = 1,
-    progress: Progress = silent,
-) -> LinearWeights:
+def fit_structured(task: LinearTask) -> LinearWeights:
     """Minimise 1/2 sum_nodes ||w_n||^2 + C sum_(x, y) max_y' [distance(y, y') - f(x, y) + f(x, y')].
 
     f(x, y) = sum of w_n . x over the nodes n on the path of y: the label and all its ancestors, but for the root, which
@@ -52,29 +42,21 @@ def fit_structured(
     Departure: Cai and Hofmann rescale the slack, and solve with cutting planes over all examples; their documents have
     one label each.
 
-    Args:
-        X: CSR [n, V], the features of the training documents.
-        Y: CSR [n, L] of bool, their labels.
-        classes: The L labels.
-        config: How to fit.
-        seed: The same seed gives the same weights.
-        threads: Without effect: examples share all weights, and take turns.
-        progress: Told the number of passes.
-
     Returns:
         Weights with a row for each node of `Nodes.of(classes)`.
     """
     from taxocaps.linear.structured_kernels import descend
 
-    nodes, Y, X = Nodes.of(classes), csr_array(Y), csr_array(X, dtype=np.float32)
+    nodes, config = Nodes.of(task.classes), task.config
+    X, Y = csr_array(task.X, dtype=np.float32), csr_array(task.Y)
     examples = np.stack(Y.nonzero(), axis=1).astype(np.int32)  # [E, 2]
     labels, alphas = _shares(examples, config.C)
     weights = np.zeros((X.shape[1] + 1, len(nodes)), np.float32)
     fixed = (_rows(X), _lists(Y), _lists(nodes.closure), _common(nodes), examples, config.C)
     for number in range(config.iterations if len(examples) else 0):
-        gap, cost = descend(*fixed, labels, alphas, weights, np.uint64(seed + number))
+        gap, cost = descend(*fixed, labels, alphas, weights, np.uint64(task.seed + number))
         share = gap / max(cost + float(np.einsum("vn,vn->", weights, weights)) / 2, np.finfo(float).tiny)
-        progress("passes", number + 1, None, f"duality gap {share:.2g}")
+        task.progress("passes", number + 1, None, f"duality gap {share:.2g}")
         if share <= _LOOSER * config.tolerance:
             break
     rows = [sparse_row(weights[:-1, node], config.drop_below) for node in range(len(nodes))]

@@ -13,24 +13,14 @@ from scipy.sparse import csr_array
 
 from taxocaps.corpus.classes import Classes
 from taxocaps.linear.binary import SURE, Documents, Problems, carriers, fit_problems
-from taxocaps.linear.config import LinearConfig
 from taxocaps.linear.nodes import Nodes
+from taxocaps.linear.task import LinearTask
 from taxocaps.linear.weights import LinearWeights
-from taxocaps.progress import Progress, silent
 
 __all__ = ["fit_top_down", "scores_top_down"]
 
 
-def fit_top_down(
-    X: csr_array,
-    Y: csr_array,
-    classes: Classes,
-    config: LinearConfig,
-    *,
-    seed: int = 0,
-    threads: int = 1,
-    progress: Progress = silent,
-) -> LinearWeights:
+def fit_top_down(task: LinearTask) -> LinearWeights:
     """Fit a classifier for each node, on the documents of its parents.
 
     A document belongs to a node if it carries the node or anything below it, so labels may come with their ancestors or
@@ -41,21 +31,12 @@ def fit_top_down(
     at leaves and wherever labels come with their ancestors, the answer is yes. Elsewhere the column has a classifier of
     its own on the documents of the node, like a further leaf below it.
 
-    Args:
-        X: CSR [n, V], the features of the training documents.
-        Y: CSR [n, L] of bool, their labels.
-        classes: The L labels.
-        config: How to fit.
-        seed: The same seed gives the same weights.
-        threads: Classifiers that are fitted at the same time.
-        progress: Told the number of fitted classifiers.
-
     Returns:
         Weights with a row for each node of `Nodes.of(classes)`, then one for each column.
     """
-    nodes = Nodes.of(classes)
-    everything = np.arange(X.shape[0])
-    below = carriers(csr_array(Y.astype(bool) @ nodes.closure))
+    nodes = Nodes.of(task.classes)
+    everything = np.arange(task.X.shape[0])
+    below = carriers(csr_array(task.Y.astype(bool) @ nodes.closure))
     groups: dict[tuple[int, ...], list[int]] = defaultdict(list)
     for node, parents in enumerate(nodes.parents):
         groups[parents].append(node)
@@ -63,13 +44,13 @@ def fit_top_down(
         Problems(_union(below, parents, everything), tuple(members), tuple(below[node] for node in members))
         for parents, members in groups.items()
     ]
-    constants = np.zeros(len(nodes) + len(classes), np.float32)
-    for column, (node, carrying) in enumerate(zip(nodes.own.tolist(), carriers(Y), strict=True)):
+    constants = np.zeros(len(nodes) + len(task.classes), np.float32)
+    for column, (node, carrying) in enumerate(zip(nodes.own.tolist(), carriers(task.Y), strict=True)):
         if len(carrying) < len(below[node]):
             problems.append(Problems(below[node], (len(nodes) + column,), (carrying,)))
         else:
             constants[len(nodes) + column] = SURE
-    return fit_problems(X, problems, constants, config, seed=seed, threads=threads, progress=progress)
+    return fit_problems(task, problems, constants)
 
 
 def scores_top_down(margins: NDArray[np.float32], classes: Classes) -> NDArray[np.float32]:
