@@ -62,7 +62,7 @@ bench: .venv/dev  ## Speed and memory of encoding, beside networkx
 	$(BIN)/python benchmarks/encode.py
 
 # Table 1 counts the documents, table 2 comes out of the catalogue, the others are experiments of benchmarks/grid.toml.
-paper: .venv/dev  ## Rerun a table or figure of the paper, such as TABLE=3 or FIGURE=5 TAXONOMY=rcv1/taxonomy.tsv
+paper: .venv/dev  ## Rerun a table or figure of the paper, such as TABLE=3 or FIGURE=5 TAXONOMY=rcv1/taxonomy.tsv; or all tables
 ifeq ($(FIGURE),5)
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/figure5.py $(TAXONOMY) $(OPTIONS)
 else ifeq ($(FIGURE),6)
@@ -70,7 +70,7 @@ else ifeq ($(FIGURE),6)
 else ifeq ($(TABLE),1)
 	$(BIN)/python benchmarks/run.py --statistics
 else ifneq ($(TABLE),2)
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/run.py --table $(TABLE)
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/run.py $(if $(TABLE),--table $(TABLE)) $(OPTIONS)
 endif
 	$(BIN)/python benchmarks/render.py
 

@@ -147,7 +147,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("experiments", nargs="*", metavar="EXPERIMENT")
     parser.add_argument("--models", nargs="+", metavar="MODEL", help="only these models")
-    parser.add_argument("--table", type=int, help="what this table of the paper needs")
+    parser.add_argument("--table", type=int, choices=range(1, 6), help="what this table of the paper needs")
     parser.add_argument("--data", type=Path, default=ROOT / "build", help="where the folders of the data sets are")
     parser.add_argument("--again", action="store_true", help="also what is done already")
     parser.add_argument("--list", action="store_true", help="run nothing; show what there is and what is missing")
