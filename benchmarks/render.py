@@ -50,19 +50,40 @@ def cost(grid: Mapping[str, Experiment], results: Mapping[str, Result]) -> str:
 
 
 def verdict(experiment: Experiment, results: Mapping[str, Result]) -> str:
-    """Which kind of model is the best, said in words."""
+    """Which kind of model is the best, and what became of the whole model beside a linear SVM, said in words."""
     scores = {run.model: results[run.key]["test"]["flat"] for run in experiment.runs if run.key in results}
-    ours = {name: flat for name, flat in scores.items() if find_model(name).is_variant}
-    theirs = {name: flat for name, flat in scores.items() if not find_model(name).is_variant}
-    if not ours or not theirs:
+    ours = [name for name in scores if find_model(name).is_variant]
+    theirs = [name for name in scores if not find_model(name).is_variant]
+    if not ours or not theirs or len({run.seed for run in experiment.runs}) > 1:
         return ""
     sentences = []
     for kind in ("micro", "macro"):
-        best, other = (max(group, key=lambda name: group[name][kind]["f1"]) for group in (ours, theirs))
-        mine, their = ours[best][kind]["f1"], theirs[other][kind]["f1"]
-        verb = "is level with" if abs(mine - their) < LEVEL else "beats" if mine > their else "loses to"
-        sentences.append(f"In {kind}-F1 our best, {best} ({mine:.3f}), {verb} the best other, {other} ({their:.3f}).")
-    return " ".join(sentences) + "\n"
+        f1 = {name: flat[kind]["f1"] for name, flat in scores.items()}
+        pairs = [(max(ours, key=f1.__getitem__), max(theirs, key=f1.__getitem__)), ("HE-AGCRCNN", "SVM")]
+        told = [_compared(mine, their, f1) for mine, their in dict.fromkeys(pairs) if {mine, their} <= f1.keys()]
+        sentences.append(f"in {kind}-F1 {', and '.join(told)}")
+    return "; ".join(sentences) + "."
+
+
+def _compared(mine: str, their: str, f1: Mapping[str, float]) -> str:
+    difference = f1[mine] - f1[their]
+    verb = "is level with" if abs(difference) < LEVEL else "beats" if difference > 0 else "loses to"
+    return f"{mine} ({f1[mine]:.3f}) {verb} {their} ({f1[their]:.3f})"
+
+
+def summary(grid: Mapping[str, Experiment], results: Mapping[str, Result]) -> str:
+    """What the experiments with baselines say, each in a line: our best beside the best of the others."""
+    lines = [f"- {experiment.about}: {said}" for experiment in grid.values() if (said := verdict(experiment, results))]
+    return "\n".join(
+        [
+            "## In short",
+            "",
+            "Our best model beside the best other, and the whole model beside a linear SVM:",
+            "",
+            *lines,
+            "",
+        ]
+    )
 
 
 def ablation(grid: Mapping[str, Experiment], results: Mapping[str, Result]) -> str:
@@ -143,11 +164,8 @@ def page(grid: Mapping[str, Experiment], results: Mapping[str, Result]) -> str:
         (table4, "transfer"),
         (table5, "reuters"),
     ]
-    parts = [HEAD, cost(grid, results), table1().markdown(), table2().markdown()]
-    for make, name in experiments:
-        parts.append(make(grid[name], results).markdown())
-        if make is not table5 and (said := verdict(grid[name], results)):
-            parts.append(said)
+    parts = [HEAD, cost(grid, results), summary(grid, results), table1().markdown(), table2().markdown()]
+    parts += [make(grid[name], results).markdown() for make, name in experiments]
     parts += [
         seeds([grid["reuters-seeds"]], results, "The spread between seeds").markdown(),
         ablation(grid, results),
