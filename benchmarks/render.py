@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from figure5 import read_reconstructions
-from figures import draw_ablation, draw_reconstruction
+from figures import draw_ablation, draw_reconstruction, gains_in_words
 from grid import Experiment, estimate, read_grid, read_results
 from paper_tables import Result, number, of_paper, seeds, table1, table2, table3, table4, table5
 from peers import peers_table
@@ -91,7 +91,8 @@ def ablation(grid: Mapping[str, Experiment], results: Mapping[str, Result]) -> s
     experiments = [grid[name] for name in ABLATION]
     table = seeds(experiments, results, "What each axis brings, and the controls").markdown()
     abouts = "\n".join(f"- {experiment.about}" for experiment in experiments)
-    picture = "\n![Gain of micro-F1 by each axis](images/ablation.png)\n" if _by_seed(grid, results) else ""
+    scores = _by_seed(grid, results)
+    picture = f"\n{gains_in_words(scores)}\n\n![Gain of micro-F1 by each axis](images/ablation.png)\n" if scores else ""
     return f"{table}\n{abouts}\n{picture}"
 
 
