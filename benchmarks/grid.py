@@ -81,10 +81,10 @@ def read_grid(path: Path = GRID) -> dict[str, Experiment]:
 def _runs(row: Mapping[str, Any]) -> Iterator[Run]:
     asked = row["models"]
     models = [model.name for model in MODELS] if asked == ["*"] else [find_model(name).name for name in asked]
-    settings, budgets, tests = row.get("settings", []), row.get("budgets", {}), tuple(row.get("tests", ["test"]))
+    settings, options, tests = row.get("settings", []), row.get("options", {}), tuple(row.get("tests", ["test"]))
     for seed in row["seeds"]:
         for model in models:
-            chosen = (*settings, *budgets.get(model, []))
+            chosen = (*settings, *options.get(model, []))
             yield Run(row["data"], model, row.get("preset", "default"), seed, chosen, tests)
 
 
