@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from taxocaps.catalogue.presets import DEFAULT_MODEL, model_config
 from taxocaps.catalogue.registry import find_model
+from taxocaps.config import merge, nested
 from taxocaps.encoding.corpus_words import Text
 from taxocaps.errors import ConfigError, CorpusError
 from taxocaps.estimators.base import Labelled, Work
@@ -23,7 +24,6 @@ from taxocaps.estimators.scorers import make_scorer
 from taxocaps.estimators.targets import Targets, read_targets
 from taxocaps.files import atomic_folder
 from taxocaps.metrics.flat import flat_metrics
-from taxocaps.settings import as_mapping, merge, nested
 from taxocaps.taxonomy.readers import read_taxonomy
 from taxocaps.taxonomy.tree import Taxonomy
 from taxocaps.taxonomy.writers import write_taxonomy
@@ -217,7 +217,7 @@ def _check_start(start: TaxoCapsClassifier, config: ModelConfig) -> None:
         raise ConfigError(f"the model to start from is {start.model_.config.family}, not {config.family}")
     used = used_sections(config)
     for section in (name for name in ("text", "graph", "tokens", "network") if name in used):
-        theirs, ours = as_mapping(getattr(start.model_.config, section)), as_mapping(getattr(config, section))
+        theirs, ours = getattr(start.model_.config, section).as_mapping(), getattr(config, section).as_mapping()
         for key, value in ours.items():
             if theirs.get(key) != value:
                 raise ConfigError(

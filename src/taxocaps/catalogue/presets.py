@@ -6,9 +6,9 @@ from typing import Any
 
 from taxocaps.catalogue.model import Model
 from taxocaps.catalogue.registry import find_model
+from taxocaps.config import merge, resolve
 from taxocaps.errors import ConfigError
 from taxocaps.estimators.config import ModelConfig, used_sections
-from taxocaps.settings import merge, resolve
 
 __all__ = ["DEFAULT_MODEL", "PRESETS", "model_config"]
 

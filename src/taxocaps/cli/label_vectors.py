@@ -72,7 +72,7 @@ def reconstruct(
 
 
 def _config(settings: list[str] | None, walks: Kind | None = None) -> "EmbedConfig":
-    from taxocaps.settings import parse_override, resolve
+    from taxocaps.config import parse_override, resolve
     from taxocaps.workflows.label_vectors import EmbedConfig
 
     kind = {"walks": {"kind": walks}} if walks else {}

@@ -2,15 +2,14 @@
 
 import difflib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
+from taxocaps.config import Config
 from taxocaps.corpus.document import Document
 from taxocaps.errors import ConfigError, CorpusError
 from taxocaps.files import is_decodable
-from taxocaps.settings import Settings
 
 __all__ = [
     "CorpusConfig",
@@ -26,8 +25,7 @@ __all__ = [
 Format = Literal["jsonl", "csv", "tsv", "parquet", "text"]
 
 
-@dataclass(frozen=True)
-class CorpusConfig(Settings):
+class CorpusConfig(Config):
     """How documents lie in files.
 
     Attributes:
@@ -64,9 +62,8 @@ class CorpusConfig(Settings):
     directory_labels: Literal["sidecar", "folder"] = "sidecar"
     on_error: Literal["raise", "skip"] = "raise"
 
-    def __post_init__(self) -> None:
+    def model_post_init(self, context: object, /) -> None:
         """Check the fields; no name may be blank."""
-        super().__post_init__()
         for name in ("tokens_field", "id_field", "labels_field", "split_field"):
             if not getattr(self, name).strip():
                 raise ConfigError(f"{self.key(name)} must name a field; got {getattr(self, name)!r}")

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from taxocaps.config import Config
 from taxocaps.corpus.document import document_name
 from taxocaps.errors import ConfigError, CorpusError
-from taxocaps.settings import Settings
 from taxocaps.taxonomy.tree import Taxonomy
 
 if TYPE_CHECKING:
@@ -31,8 +31,7 @@ LabelLists = Iterable[Sequence[str] | None]
 """The labels of each document; `None`, a document without a label field, counts as no labels."""
 
 
-@dataclass(frozen=True)
-class LabelConfig(Settings):
+class LabelConfig(Config):
     """How the labels of documents are understood.
 
     Attributes:

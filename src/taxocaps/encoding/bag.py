@@ -8,16 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
+from taxocaps.config import AtLeast, Config
 from taxocaps.encoding.corpus_words import Pipeline, Text
-from taxocaps.settings import AtLeast, Settings
 from taxocaps.text.token_chunk import TokenChunk
 from taxocaps.text.vocabulary import Vocabulary
 
 __all__ = ["BagConfig", "BagEncoder"]
 
 
-@dataclass(frozen=True)
-class BagConfig(Settings):
+class BagConfig(Config):
     """How words are counted.
 
     Attributes:

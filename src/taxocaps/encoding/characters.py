@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
+from taxocaps.config import fingerprint
 from taxocaps.encoding.corpus_words import Text
-from taxocaps.settings import fingerprint
 from taxocaps.text.token_chunk import TokenChunk, gather
 
 __all__ = ["CharacterPipeline"]

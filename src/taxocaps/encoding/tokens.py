@@ -8,9 +8,9 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from taxocaps.config import Between, Config
 from taxocaps.encoding.corpus_words import Pipeline, Text
 from taxocaps.progress import Progress, silent
-from taxocaps.settings import Between, Settings
 from taxocaps.text.token_chunk import TokenChunk
 from taxocaps.text.vocabulary import Vocabulary
 
@@ -19,8 +19,7 @@ __all__ = ["SentenceDocuments", "SentenceEncoder", "TokenDocuments", "TokenEncod
 _Count = Annotated[int, Between(1, 1_000_000)]
 
 
-@dataclass(frozen=True)
-class TokensConfig(Settings):
+class TokensConfig(Config):
     """How much of a document networks over sequences read.
 
     Attributes:

@@ -14,7 +14,6 @@ from taxocaps.graph.config import GraphConfig
 from taxocaps.graph.store import StoreWriter, open_store
 from taxocaps.graph.words_matrix import WordsMatrices, encode_documents
 from taxocaps.progress import Progress, silent
-from taxocaps.settings import as_mapping
 from taxocaps.text.token_chunk import TokenChunk
 from taxocaps.text.vocabulary import Vocabulary
 
@@ -73,7 +72,7 @@ class WordsMatrixEncoder:
         folder.mkdir(parents=True, exist_ok=True)
         total = sum(map(len, chunks))
         hashes = {"vocabulary": self.vocabulary.fingerprint, "text": self.pipeline.fingerprint}
-        manifest = {"config": {"graph": as_mapping(self.graph)}, "hashes": hashes}
+        manifest = {"config": {"graph": self.graph.as_mapping()}, "hashes": hashes}
         try:
             write_store(chunks, self, folder, manifest, lambda done: progress(stage, done, total))
         except GraphError as error:

@@ -1,8 +1,9 @@
 """The configuration of a model: the sections of all stages, composed once."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Any, Literal
 
+from taxocaps.config import Config, Kinds
 from taxocaps.corpus.labels import LabelConfig
 from taxocaps.encoding.bag import BagConfig
 from taxocaps.encoding.tokens import TokensConfig
@@ -12,7 +13,6 @@ from taxocaps.estimators.objectives import LossConfig
 from taxocaps.graph.config import GraphConfig
 from taxocaps.linear.config import LinearConfig
 from taxocaps.nn.words_matrix import NetworkConfig
-from taxocaps.settings import Kinds, Settings, as_mapping
 from taxocaps.taxonomy.embedding import LabelVectorsConfig
 from taxocaps.taxonomy.walks import WalkConfig
 from taxocaps.text.pipeline import TextConfig
@@ -29,8 +29,7 @@ _SECTIONS_OF_NETWORKS = ("vocabulary", "vectors", "network", *_SECTIONS_OF_LOSSE
 _SECTION_OF_ENCODING = {"words-matrix": "graph", "tokens": "tokens", "sentences": "tokens"}
 
 
-@dataclass(frozen=True)
-class ModelConfig(Settings):
+class ModelConfig(Config):
     """Everything that decides what a model is and how it is trained; a model reads only some of the sections.
 
     Attributes:
@@ -70,4 +69,4 @@ def used_sections(config: ModelConfig) -> frozenset[str]:
 def used_options(config: ModelConfig) -> dict[str, Any]:
     """The options that the model reads, as nested plain values."""
     used = used_sections(config)
-    return {key: value for key, value in as_mapping(config).items() if key in used}
+    return {key: value for key, value in config.as_mapping().items() if key in used}

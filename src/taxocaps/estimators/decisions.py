@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import expit
 
+from taxocaps.config import Between, Config
 from taxocaps.corpus.classes import Classes
 from taxocaps.metrics.cuts import best_cut, label_cuts
-from taxocaps.settings import Between, Settings
 
 __all__ = ["Calibration", "DecisionConfig", "apply_hierarchy", "choose_labels", "fit_calibration", "fit_cuts"]
 
@@ -21,8 +21,7 @@ _FEWEST_POSITIVES = 50
 _NEAR_ZERO = 1e-6
 
 
-@dataclass(frozen=True)
-class DecisionConfig(Settings):
+class DecisionConfig(Config):
     """How scores become labels.
 
     Attributes:

@@ -32,7 +32,7 @@ def describe_memory(estimate: Estimate, available: int | None, config: NetworkCo
 
 
 def _advice(config: NetworkConfig, batch_size: int) -> list[str]:
-    """Settings that take less memory, the one that takes least away first."""
+    """Config that take less memory, the one that takes least away first."""
     advice = []
     if config.head == "capsule" and config.sharing != "label":
         advice.append("network.sharing=label")

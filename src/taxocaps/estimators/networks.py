@@ -7,6 +7,7 @@ from typing import Any, Literal, Protocol
 
 from torch import nn
 
+from taxocaps.config import Config
 from taxocaps.encoding.characters import CharacterPipeline
 from taxocaps.encoding.corpus_words import Pipeline, Text
 from taxocaps.encoding.tokens import SentenceEncoder, TokenEncoder, TokensConfig
@@ -25,7 +26,6 @@ from taxocaps.nn.sequence.vdcnn import VDCNN, VDCNNConfig
 from taxocaps.nn.sequence.xml_cnn import XMLCNN, XMLCNNConfig
 from taxocaps.nn.words_matrix import NetworkConfig, Sizes, WordsMatrixNetwork
 from taxocaps.progress import Progress
-from taxocaps.settings import Settings
 from taxocaps.text.pipeline import TextConfig, TextPipeline
 from taxocaps.text.token_chunk import TokenChunk
 from taxocaps.text.vocabulary import Vocabulary
@@ -113,6 +113,6 @@ class Reading:
         return SequenceSizes(vocabulary, D, labels)
 
 
-def make_network(config: Settings, sizes: Sizes | SequenceSizes) -> nn.Module:
+def make_network(config: Config, sizes: Sizes | SequenceSizes) -> nn.Module:
     """The network of these options, with random weights."""
     return NETWORKS[config.kind].module(config, sizes)  # type: ignore[attr-defined]

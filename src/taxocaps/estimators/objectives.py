@@ -1,16 +1,15 @@
 """What a network learns from: its scores joined with a loss, labels weighted by their place in the taxonomy."""
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Generic, Literal, TypeVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from taxocaps.config import Between, Config
 from taxocaps.nn.losses import margin_loss
 from taxocaps.nn.regularizers import recursive_regularization
 from taxocaps.nn.sequence.sgm import SGM
-from taxocaps.settings import Between, Settings
 from taxocaps.training.batches import Batch
 
 __all__ = ["LossConfig", "PointwiseObjective", "SequenceObjective"]
@@ -18,8 +17,7 @@ __all__ = ["LossConfig", "PointwiseObjective", "SequenceObjective"]
 _Share = Annotated[float, Between(0, 1)]
 
 
-@dataclass(frozen=True)
-class LossConfig(Settings):
+class LossConfig(Config):
     """What is made small in training.
 
     Attributes:

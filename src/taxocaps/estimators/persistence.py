@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taxocaps._version import __version__
+from taxocaps.config import read_mapping, resolve
 from taxocaps.corpus.classes import Classes
 from taxocaps.errors import ModelError, TaxocapsError
 from taxocaps.estimators.base import FitReport
@@ -21,7 +22,6 @@ from taxocaps.estimators.config import ModelConfig, used_options
 from taxocaps.estimators.decisions import Calibration, Hierarchy
 from taxocaps.estimators.model import FittedModel, ModelName
 from taxocaps.estimators.scorers import make_scorer
-from taxocaps.settings import read_mapping, resolve
 from taxocaps.taxonomy.readers import read_taxonomy
 from taxocaps.taxonomy.writers import write_taxonomy
 

@@ -1,9 +1,8 @@
 """The options of the graph-of-words and of the words-matrix (paper section 2)."""
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
-from taxocaps.settings import Between, Settings
+from taxocaps.config import Between, Config
 
 __all__ = ["MOST_WORDS_FOR_DIJKSTRA", "GraphConfig"]
 
@@ -11,8 +10,7 @@ MOST_WORDS_FOR_DIJKSTRA = 5_000
 """Distinct words up to which weighted distances are computed; all pairs by Dijkstra take a minute beyond it."""
 
 
-@dataclass(frozen=True)
-class GraphConfig(Settings):
+class GraphConfig(Config):
     """How a document becomes a words-matrix; the defaults are the paper's for RCV1 and Reuters.
 
     Attributes:

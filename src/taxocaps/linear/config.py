@@ -1,16 +1,14 @@
 """The options of linear classifiers."""
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
+from taxocaps.config import Between, Config
 from taxocaps.errors import ConfigError
-from taxocaps.settings import Between, Settings
 
 __all__ = ["LinearConfig"]
 
 
-@dataclass(frozen=True)
-class LinearConfig(Settings):
+class LinearConfig(Config):
     """How linear classifiers are fitted.
 
     Attributes:
@@ -36,8 +34,7 @@ class LinearConfig(Settings):
     iterations: Annotated[int, Between(1, 1_000_000)] = 1_000
     root: Literal["learned", "zero"] = "learned"
 
-    def __post_init__(self) -> None:
+    def model_post_init(self, context: object, /) -> None:
         """Check every field; a margin between paths is a matter of the hinge."""
-        super().__post_init__()
         if self.structure == "structured" and self.loss != "hinge":
             raise ConfigError(f"{self.key('loss')} must be hinge if {self.key('structure')} is structured")

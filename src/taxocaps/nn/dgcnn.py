@@ -1,24 +1,22 @@
 """Deep graph-CNN over words-matrices (Peng et al., WWW 2018, "Recursively Regularized Deep Graph-CNN")."""
 
 import itertools
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from torch import Tensor, nn
 from torch.nn import functional
 
+from taxocaps.config import Between, Config
 from taxocaps.errors import ConfigError
 from taxocaps.nn.heads import to_documents
 from taxocaps.nn.words_matrix import PADDING, Sizes
-from taxocaps.settings import Between, Settings
 
 __all__ = ["DGCNN", "DGCNNConfig"]
 
 _Size = Annotated[int, Between(1, 1_000_000)]
 
 
-@dataclass(frozen=True)
-class DGCNNConfig(Settings):
+class DGCNNConfig(Config):
     """The sizes of the network; three convolutions are DGCNN-3.
 
     Attributes:
@@ -37,9 +35,8 @@ class DGCNNConfig(Settings):
     hidden: tuple[_Size, ...] = (1024, 512)
     dropout: Annotated[float, Between(0, 0.95)] = 0.5
 
-    def __post_init__(self) -> None:
+    def model_post_init(self, context: object, /) -> None:
         """Check the fields, and that there is a convolution."""
-        super().__post_init__()
         if not self.filters:
             raise ConfigError("network.filters must name at least one layer; got none")
 

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
+from taxocaps.config import Between, Config
 from taxocaps.errors import ConfigError
 from taxocaps.nn.attention import BlockAttention
 from taxocaps.nn.capsules import LabelCapsules, PrimaryCapsules
@@ -14,7 +15,6 @@ from taxocaps.nn.heads import CapsuleHead, DenseHead
 from taxocaps.nn.recurrence import AttentionalLSTM
 from taxocaps.nn.row_layer import RowLayer
 from taxocaps.nn.windows import WINDOW
-from taxocaps.settings import Between, Settings
 
 __all__ = ["NetworkConfig", "Sizes", "WordsMatrixNetwork"]
 
@@ -24,8 +24,7 @@ PADDING, UNKNOWN = 0, 1
 _Size = Annotated[int, Between(1, 1_000_000)]
 
 
-@dataclass(frozen=True)
-class NetworkConfig(Settings):
+class NetworkConfig(Config):
     """The axes and sizes of the network; the defaults are the best found so far (`docs/quality.md`).
 
     Attributes:
@@ -74,9 +73,8 @@ class NetworkConfig(Settings):
     dropout: Annotated[float, Between(0, 0.95)] = 0.4
     word_dropout: Annotated[float, Between(0, 0.95)] = 0.2
 
-    def __post_init__(self) -> None:
+    def model_post_init(self, context: object, /) -> None:
         """Check the fields, and that there is an LSTM for attention to weigh."""
-        super().__post_init__()
         if self.attention == "blocks" and self.recurrent == "none":
             raise ConfigError("network.attention=blocks weighs the inputs of an LSTM; set network.recurrent=lstm")
         if not self.filters:

@@ -8,15 +8,14 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from taxocaps.settings import Between, Settings
+from taxocaps.config import Between, Config
 from taxocaps.taxonomy.tree import Taxonomy
 from taxocaps.taxonomy.walks import NO_LABEL, WalkConfig, random_walks
 
 __all__ = ["LabelVectorsConfig", "train_label_vectors"]
 
 
-@dataclass(frozen=True)
-class LabelVectorsConfig(Settings):
+class LabelVectorsConfig(Config):
     """How label vectors are learned from walks.
 
     Attributes:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
+from taxocaps.config import fingerprint
 from taxocaps.errors import TaxonomyError
-from taxocaps.settings import fingerprint
 from taxocaps.taxonomy.order import invert, levels, reachable, taxonomy_order
 from taxocaps.taxonomy.problems import VIRTUAL_ROOT, Edge, find_problems, summary
 from taxocaps.taxonomy.statistics import TaxonomyStatistics, measure

@@ -5,13 +5,12 @@ The root takes part, the virtual one too: it joins what would otherwise fall apa
 
 import itertools
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from taxocaps.settings import AtLeast, Settings
+from taxocaps.config import AtLeast, Config
 from taxocaps.taxonomy.tree import Taxonomy
 
 __all__ = ["NO_LABEL", "WalkConfig", "WalkKind", "random_walks"]
@@ -24,8 +23,7 @@ NO_LABEL = -1
 _RANGES_PER_THREAD = 4
 
 
-@dataclass(frozen=True)
-class WalkConfig(Settings):
+class WalkConfig(Config):
     """How walks are drawn.
 
     Attributes:

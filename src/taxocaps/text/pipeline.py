@@ -7,8 +7,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from taxocaps.config import Config, fingerprint
 from taxocaps.errors import TextError
-from taxocaps.settings import Settings, as_mapping, fingerprint
 from taxocaps.text.custom_tokenizer import code_of, custom_tokenizer
 from taxocaps.text.lemmas import lemmatizer
 from taxocaps.text.normalize import LONGEST_WORD, Normalizer
@@ -27,8 +27,7 @@ _LONGEST_RAW = 2 * LONGEST_WORD
 Piece = str | tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class TextConfig(Settings):
+class TextConfig(Config):
     """How texts become words.
 
     Attributes:
@@ -123,7 +122,7 @@ class TextPipeline:
         is_own = ":" in name and not name.startswith("spacy:")
         uses_stop_words = name == "words" or (name.startswith("spacy:") and self.config.stop_words != "default")
         stop_words = sorted(_stop_words(self.config)) if uses_stop_words else []
-        return fingerprint([as_mapping(self.config), stop_words, code_of(name) if is_own else ""])
+        return fingerprint([self.config.as_mapping(), stop_words, code_of(name) if is_own else ""])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.config,)

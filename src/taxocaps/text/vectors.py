@@ -3,7 +3,6 @@
 import difflib
 import logging
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
 from zlib import crc32
@@ -11,8 +10,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from taxocaps.config import AtLeast, Between, Config
 from taxocaps.errors import ConfigError
-from taxocaps.settings import AtLeast, Between, Settings
 from taxocaps.text.vector_files import WordVectors
 from taxocaps.text.vocabulary import Vocabulary
 
@@ -22,8 +21,7 @@ _LONGEST_SENTENCE = 10_000  # gensim passes over what is beyond, without a word
 _UNTRAINED_SPREAD = 0.1
 
 
-@dataclass(frozen=True)
-class VectorsConfig(Settings):
+class VectorsConfig(Config):
     """Where word vectors come from.
 
     Attributes:
@@ -52,9 +50,8 @@ class VectorsConfig(Settings):
     workers: Annotated[int, Between(1, 1_000)] = 1
     seed: Annotated[int, Between(0, 2**32 - 1)] = 0
 
-    def __post_init__(self) -> None:
+    def model_post_init(self, context: object, /) -> None:
         """Check the fields, and that `source` is not one of its words mistyped."""
-        super().__post_init__()
         words = ("none", "skip-gram")
         nearest = difflib.get_close_matches(self.source.lower(), words, n=1, cutoff=0.75)
         if nearest and self.source not in words and not Path(self.source).exists():

@@ -5,7 +5,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -13,9 +12,9 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from taxocaps.config import AtLeast, Config
 from taxocaps.errors import StoreError
 from taxocaps.files import atomic_text, is_decodable, read_lines
-from taxocaps.settings import AtLeast, Settings
 from taxocaps.text.token_chunk import TokenChunk
 
 __all__ = ["Vocabulary", "VocabularyConfig", "WordCounter"]
@@ -25,8 +24,7 @@ _UNSAFE = re.compile(r"[\\\t\n\r\ufeff\ud800-\udfff]")
 _ESCAPED = re.compile(r"\\(?:[\\tnr]|u[0-9a-f]{4})")
 
 
-@dataclass(frozen=True)
-class VocabularyConfig(Settings):
+class VocabularyConfig(Config):
     """Which words get a number of their own.
 
     Attributes:

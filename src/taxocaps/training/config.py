@@ -1,15 +1,13 @@
 """The options of training."""
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
-from taxocaps.settings import AtLeast, Between, Settings
+from taxocaps.config import AtLeast, Between, Config
 
 __all__ = ["TrainingConfig"]
 
 
-@dataclass(frozen=True)
-class TrainingConfig(Settings):
+class TrainingConfig(Config):
     """How a network is trained.
 
     Attributes:

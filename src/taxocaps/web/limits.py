@@ -1,19 +1,18 @@
 """How much a server takes on, and how long it waits."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
+from taxocaps.config import Between, Config, parse_override, read_mapping, resolve
 from taxocaps.errors import ConfigError
-from taxocaps.settings import Between, Settings, parse_override, read_mapping, resolve
 from taxocaps.web.answers import Refused
 
 __all__ = ["ServeConfig", "check_lengths", "resolve_serve_config"]
 
 
-@dataclass(frozen=True)
-class ServeConfig(Settings):
+class ServeConfig(Config):
     """The limits of a server.
 
     Attributes:
@@ -42,15 +41,13 @@ class ServeConfig(Settings):
     explain_words: Annotated[int, Between(1, 20_000)] = 2_000
     explain_labels: Annotated[int, Between(1, 1_000_000)] = 100
 
-    def __post_init__(self) -> None:
+    def model_post_init(self, context: object, /) -> None:
         """Refuse a queue into which an allowed request can never fit."""
-        super().__post_init__()
         if self.queue < self.documents:
             raise ConfigError(f"serve.queue must be at least serve.documents, {self.documents}; got {self.queue}")
 
 
-@dataclass(frozen=True)
-class _Sections(Settings):
+class _Sections(Config):
     serve: ServeConfig = field(default_factory=ServeConfig)
 
 

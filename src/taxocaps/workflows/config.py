@@ -1,14 +1,14 @@
 """The configuration of a whole run: the sections of all stages, resolved from files and `--set` overrides."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from taxocaps.config import Config, nested, parse_override, read_mapping, resolve
 from taxocaps.corpus.fields import CorpusConfig
 from taxocaps.errors import ConfigError
 from taxocaps.graph.config import GraphConfig
-from taxocaps.settings import Settings, nested, parse_override, read_mapping, resolve
 from taxocaps.text.pipeline import TextConfig
 from taxocaps.text.vectors import VectorsConfig
 from taxocaps.text.vocabulary import VocabularyConfig
@@ -33,8 +33,7 @@ TRAINING_KEYS = (
 """The keys of a configuration that only training reads; named here so that other commands need not load torch."""
 
 
-@dataclass(frozen=True)
-class EncodeConfig(Settings):
+class EncodeConfig(Config):
     """Everything that decides how documents become words-matrices."""
 
     corpus: CorpusConfig = field(default_factory=CorpusConfig)

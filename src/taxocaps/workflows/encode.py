@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from taxocaps._version import __version__
+from taxocaps.config import fingerprint
 from taxocaps.corpus.document import Document, document_name
 from taxocaps.corpus.readers import ReadReport, read_documents
 from taxocaps.encoding.corpus_words import learn_vectors
@@ -18,7 +19,6 @@ from taxocaps.encoding.words_matrix import WordsMatrixEncoder, write_store
 from taxocaps.errors import ConfigError, FileError, GraphError, VectorsError, WriteError
 from taxocaps.graph.store import STORE_FILES, open_store
 from taxocaps.progress import Progress, silent
-from taxocaps.settings import as_mapping, fingerprint
 from taxocaps.text.pipeline import TextPipeline
 from taxocaps.text.vocabulary import Vocabulary, WordCounter
 from taxocaps.workflows.config import EncodeConfig
@@ -179,9 +179,9 @@ class _Run:
     def _manifest(self, cache: TokenCache, vocabulary: Vocabulary) -> dict[str, object]:
         return {
             "taxocaps": __version__,
-            "config": as_mapping(self.config),
+            "config": self.config.as_mapping(),
             "hashes": {
-                "config": fingerprint([cache.pipeline.fingerprint, as_mapping(self.config.graph)]),
+                "config": fingerprint([cache.pipeline.fingerprint, self.config.graph.as_mapping()]),
                 "vocabulary": vocabulary.fingerprint,
                 "source": self.source.hexdigest(),
             },
@@ -243,7 +243,7 @@ def _load_vocabulary(path: Path, config: EncodeConfig) -> Vocabulary:
     """Read a vocabulary file, or that of a store, which must have been encoded with the same options."""
     if not path.is_dir():
         return Vocabulary.load(path)
-    theirs, ours = open_store(path).manifest["config"], as_mapping(config)
+    theirs, ours = open_store(path).manifest["config"], config.as_mapping()
     for section in ("text", "graph"):
         for key, value in ours[section].items():
             if theirs[section].get(key) != value:

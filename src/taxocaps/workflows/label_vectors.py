@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from taxocaps.config import Config
 from taxocaps.errors import ConfigError
 from taxocaps.files import atomic_path
 from taxocaps.progress import Progress, silent
 from taxocaps.report.curves import Curve, check_plot, plot_curves
-from taxocaps.settings import Settings
 from taxocaps.taxonomy.embedding import LabelVectorsConfig, train_label_vectors
 from taxocaps.taxonomy.readers import read_taxonomy
 from taxocaps.taxonomy.reconstruction import THRESHOLDS, Reconstruction, reconstruct
@@ -25,8 +25,7 @@ __all__ = ["EmbedConfig", "EmbedReport", "ReconstructReport", "WalkResult", "emb
 KINDS: tuple[WalkKind, ...] = ("meta-path", "steps", "plain")
 
 
-@dataclass(frozen=True)
-class EmbedConfig(Settings):
+class EmbedConfig(Config):
     """How label vectors are made."""
 
     walks: WalkConfig = field(default_factory=WalkConfig)

@@ -1,12 +1,12 @@
 """The configuration of a whole run, from files of documents to a trained model."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated
 
 from taxocaps.catalogue.presets import DEFAULT_MODEL
+from taxocaps.config import Between
 from taxocaps.corpus.fields import CorpusConfig
 from taxocaps.estimators.config import ModelConfig
-from taxocaps.settings import Between
 
 __all__ = ["RUN_KEYS", "RunConfig"]
 
@@ -14,7 +14,6 @@ RUN_KEYS = ("model", "preset", "seed", "corpus")
 """The keys of a run that are no part of the model's own configuration."""
 
 
-@dataclass(frozen=True)
 class RunConfig(ModelConfig):
     """Everything that decides a training run.
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from taxocaps.catalogue.classifier import TaxoCapsClassifier
+from taxocaps.config import fingerprint
 from taxocaps.errors import CorpusError
 from taxocaps.estimators.base import Work
 from taxocaps.estimators.config import used_options
@@ -18,7 +19,6 @@ from taxocaps.metrics.evaluation import Evaluation
 from taxocaps.progress import Progress, silent
 from taxocaps.report.model_card import ModelCard, model_card
 from taxocaps.report.training_page import TrainingFacts, training_page
-from taxocaps.settings import as_mapping, fingerprint
 from taxocaps.taxonomy.readers import read_taxonomy
 from taxocaps.taxonomy.tree import Taxonomy
 from taxocaps.workflows.evaluate import evaluate_documents
@@ -173,7 +173,7 @@ def _read(files: TrainFiles, config: RunConfig) -> _Run:
             if not any(documents[name].labels):
                 raise CorpusError(f"{path}: no document carries a label (field '{corpus.labels_field}')")
     content = [documents[name].fingerprint for name in documents]
-    state = [as_mapping(config), taxonomy.fingerprint if taxonomy else None, content, str(files.start)]
+    state = [config.as_mapping(), taxonomy.fingerprint if taxonomy else None, content, str(files.start)]
     return _Run(config, documents, taxonomy, unknown, start, fingerprint(state))
 
 

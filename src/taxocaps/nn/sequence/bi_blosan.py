@@ -1,16 +1,15 @@
 """Bi-directional block self-attention network (Shen et al., ICLR 2018)."""
 
 import math
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from taxocaps.config import Between, Config
 from taxocaps.nn.blocks import SequenceSizes, is_real, word_embedding
 from taxocaps.nn.heads import to_documents
-from taxocaps.settings import Between, Settings
 
 __all__ = ["BiBloSAN", "BiBloSANConfig", "BlockSelfAttention", "MaskedSelfAttention", "Source2Token"]
 
@@ -22,8 +21,7 @@ _SCALE = 5.0
 """c, the greatest size of a logit of attention between two places."""
 
 
-@dataclass(frozen=True)
-class BiBloSANConfig(Settings):
+class BiBloSANConfig(Config):
     """The sizes of the network.
 
     Attributes:

@@ -1,6 +1,5 @@
 """Capsules over n-grams, routed with existence, leak and orphan: Capsule-A and Capsule-B (Zhao et al. 2018)."""
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 import torch
@@ -8,11 +7,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
+from taxocaps.config import Between, Config
 from taxocaps.errors import ConfigError
 from taxocaps.nn.blocks import NgramConvolution, SequenceSizes, is_real, word_embedding
 from taxocaps.nn.heads import to_documents
 from taxocaps.nn.squash import squash
-from taxocaps.settings import Between, Settings
 
 __all__ = ["CapsuleText", "CapsuleTextConfig", "leaky_route"]
 
@@ -25,8 +24,7 @@ _USUAL_PLACES = 16
 """The places of a document, all in agreement, that give a label capsule of medium length at the start."""
 
 
-@dataclass(frozen=True)
-class CapsuleTextConfig(Settings):
+class CapsuleTextConfig(Config):
     """The sizes of the network; the defaults are the published ones.
 
     Attributes:
@@ -51,9 +49,8 @@ class CapsuleTextConfig(Settings):
     places: Annotated[int, Between(1, 1000)] = 3
     iterations: Annotated[int, Between(1, 100)] = 3
 
-    def __post_init__(self) -> None:
+    def model_post_init(self, context: object, /) -> None:
         """Check the fields, and that there is a branch."""
-        super().__post_init__()
         if not self.branches:
             raise ConfigError("network.branches must name at least one branch; got none")
 

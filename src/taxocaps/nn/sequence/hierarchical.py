@@ -1,21 +1,19 @@
 """Words to sentences to documents: HLSTM (Tang et al. 2015; Chen et al. 2016) and HAN (Yang et al. 2016)."""
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from torch import Tensor, nn
 
+from taxocaps.config import Between, Config
 from taxocaps.nn.blocks import AttentionPooling, Recurrence, SequenceSizes, is_real, word_embedding
 from taxocaps.nn.heads import to_documents
-from taxocaps.settings import Between, Settings
 
 __all__ = ["HierarchicalConfig", "HierarchicalNetwork"]
 
 _Size = Annotated[int, Between(1, 1_000_000)]
 
 
-@dataclass(frozen=True)
-class HierarchicalConfig(Settings):
+class HierarchicalConfig(Config):
     """The axes and sizes of the network; the defaults are those of the hierarchical attention network, HAN.
 
     Attributes:

@@ -1,20 +1,18 @@
 """Convolution over word n-grams and the maximum over time: CNN-non-static (Kim 2014)."""
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 
+from taxocaps.config import Between, Config
 from taxocaps.errors import ConfigError
 from taxocaps.nn.blocks import NgramConvolution, SequenceSizes, masked_max, word_embedding
-from taxocaps.settings import Between, Settings
 
 __all__ = ["KimCNN", "KimCNNConfig"]
 
 
-@dataclass(frozen=True)
-class KimCNNConfig(Settings):
+class KimCNNConfig(Config):
     """The sizes of the network; the defaults are the published ones.
 
     Attributes:
@@ -31,9 +29,8 @@ class KimCNNConfig(Settings):
     filters: Annotated[int, Between(1, 1_000_000)] = 100
     dropout: Annotated[float, Between(0, 0.95)] = 0.5
 
-    def __post_init__(self) -> None:
+    def model_post_init(self, context: object, /) -> None:
         """Check the fields, and that there is a convolution."""
-        super().__post_init__()
         if not self.widths:
             raise ConfigError("network.widths must name at least one convolution; got none")
 

@@ -1,18 +1,16 @@
 """LSTM and bidirectional LSTM over the words of a document (Hochreiter and Schmidhuber 1997; Graves 2005)."""
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from torch import Tensor, nn
 
+from taxocaps.config import Between, Config
 from taxocaps.nn.blocks import Recurrence, SequenceSizes, word_embedding
-from taxocaps.settings import Between, Settings
 
 __all__ = ["LSTMConfig", "LSTMNetwork"]
 
 
-@dataclass(frozen=True)
-class LSTMConfig(Settings):
+class LSTMConfig(Config):
     """The sizes of the network.
 
     Attributes:

@@ -1,21 +1,19 @@
 """Words between their left and right contexts, and the maximum over time: the recurrent CNN (Lai et al. 2015)."""
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 
+from taxocaps.config import Between, Config
 from taxocaps.nn.blocks import Recurrence, SequenceSizes, is_real, masked_max, word_embedding
-from taxocaps.settings import Between, Settings
 
 __all__ = ["RCNN", "RCNNConfig"]
 
 _Size = Annotated[int, Between(1, 1_000_000)]
 
 
-@dataclass(frozen=True)
-class RCNNConfig(Settings):
+class RCNNConfig(Config):
     """The sizes of the network; the defaults are the published ones.
 
     Attributes:

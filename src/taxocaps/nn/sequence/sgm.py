@@ -1,22 +1,20 @@
 """Sequence generation model with global embedding, SGM+GE (Yang et al., COLING 2018)."""
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from taxocaps.config import Between, Config
 from taxocaps.nn.blocks import Recurrence, SequenceSizes, is_real, word_embedding
-from taxocaps.settings import Between, Settings
 
 __all__ = ["SGM", "SGMConfig"]
 
 _Size = Annotated[int, Between(1, 1_000_000)]
 
 
-@dataclass(frozen=True)
-class SGMConfig(Settings):
+class SGMConfig(Config):
     """The sizes of the network and of the search.
 
     Attributes:

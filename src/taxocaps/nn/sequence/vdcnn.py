@@ -1,16 +1,15 @@
 """Very deep convolutional network over characters (Conneau et al., EACL 2017; arXiv 1606.01781 of 2016)."""
 
 import itertools
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from taxocaps.config import Between, Config
 from taxocaps.errors import ConfigError
 from taxocaps.nn.blocks import SequenceSizes, is_real, word_embedding
-from taxocaps.settings import Between, Settings
 
 __all__ = ["VDCNN", "VDCNNConfig"]
 
@@ -20,8 +19,7 @@ _BLOCKS = {9: (1, 1, 1, 1), 17: (2, 2, 2, 2), 29: (5, 5, 2, 2)}
 """Convolutional blocks of each of the four levels, by depth."""
 
 
-@dataclass(frozen=True)
-class VDCNNConfig(Settings):
+class VDCNNConfig(Config):
     """The depth and sizes of the network, as published.
 
     Attributes:
@@ -40,9 +38,8 @@ class VDCNNConfig(Settings):
     k: _Size = 8
     hidden: _Size = 2048
 
-    def __post_init__(self) -> None:
+    def model_post_init(self, context: object, /) -> None:
         """Check the fields, and that every level has its filters."""
-        super().__post_init__()
         if len(self.filters) != 4:
             raise ConfigError(f"network.filters must name 4 levels; got {len(self.filters)}")
 

@@ -1,22 +1,20 @@
 """Convolution with dynamic max pooling and a bottleneck, for many labels: XML-CNN (Liu et al. 2017)."""
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 
+from taxocaps.config import Between, Config
 from taxocaps.errors import ConfigError
 from taxocaps.nn.blocks import NgramConvolution, SequenceSizes, word_embedding
-from taxocaps.settings import Between, Settings
 
 __all__ = ["XMLCNN", "XMLCNNConfig", "dynamic_max"]
 
 _Size = Annotated[int, Between(1, 1_000_000)]
 
 
-@dataclass(frozen=True)
-class XMLCNNConfig(Settings):
+class XMLCNNConfig(Config):
     """The sizes of the network; the defaults are the published ones for small collections.
 
     Attributes:
@@ -37,9 +35,8 @@ class XMLCNNConfig(Settings):
     bottleneck: _Size = 512
     dropout: Annotated[float, Between(0, 0.95)] = 0.5
 
-    def __post_init__(self) -> None:
+    def model_post_init(self, context: object, /) -> None:
         """Check the fields, and that there is a convolution."""
-        super().__post_init__()
         if not self.widths:
             raise ConfigError("network.widths must name at least one convolution; got none")
 

@@ -1,0 +1,301 @@
+"""Configuration: frozen pydantic models that report a bad value in one line, resolved from files and `key=value` pairs.
+
+Each stage declares its options beside its own code::
+
+    class GraphConfig(Config):
+        section: ClassVar[str] = "graph"
+
+        window: Annotated[int, AtLeast(2)] = 3
+        distance: Literal["hops", "count"] = "hops"
+
+The same validation serves the command line, Python and HTTP.
+"""
+
+import dataclasses
+import difflib
+import hashlib
+import json
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self, TypeVar, cast
+
+from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, ValidationError, model_validator
+
+from taxocaps.errors import ConfigError
+
+__all__ = [
+    "AtLeast",
+    "Between",
+    "Config",
+    "fingerprint",
+    "json_schema",
+    "merge",
+    "nested",
+    "parse_override",
+    "read_mapping",
+    "resolve",
+]
+
+C = TypeVar("C", bound="Config")
+
+
+def Between(low: float, high: float) -> Any:  # noqa: N802 - reads as a type in annotations
+    """Bounds of a number, both inclusive."""
+    return Field(ge=low, le=high)
+
+
+def AtLeast(low: float) -> Any:  # noqa: N802 - reads as a type in annotations
+    """A lower bound of a number, inclusive."""
+    return Field(ge=low)
+
+
+class Config(BaseModel):
+    """Base of every stage's configuration: frozen, without extra keys, with errors that name the full key."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True, protected_namespaces=()
+    )
+
+    section: ClassVar[str] = ""
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _report_in_one_line(cls, given: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        if isinstance(given, cls):
+            return given
+        if not isinstance(given, Mapping):
+            raise ConfigError(f"{cls.section or 'the configuration'} is a section of keys; got {given!r}")
+        cls._refuse_unknown(given)
+        _refuse_booleans(cls, given)
+        try:
+            return handler(dict(given))
+        except ValidationError as error:
+            raise ConfigError(_message(cls, error, given)) from None
+
+    @classmethod
+    def key(cls, name: str) -> str:
+        """The full name of a field as users write it, such as `graph.window`."""
+        return f"{cls.section}.{name}" if cls.section else name
+
+    @classmethod
+    def keys(cls) -> list[str]:
+        """The full names of all fields, those of sections included."""
+        found: list[str] = []
+        for name, field in cls.model_fields.items():
+            kind = field.annotation
+            is_section = isinstance(kind, type) and issubclass(kind, Config)
+            found += kind.keys() if is_section else [cls.key(name)]  # type: ignore[union-attr]
+        return found
+
+    def replace(self, **changes: Any) -> Self:
+        """A validated copy with some fields changed."""
+        return type(self).model_validate({**{name: getattr(self, name) for name in type(self).model_fields}, **changes})
+
+    def as_mapping(self) -> dict[str, Any]:
+        """The configuration as nested plain values, ready for YAML or JSON."""
+        return self.model_dump(mode="json")
+
+    @classmethod
+    def _refuse_unknown(cls, given: Mapping[str, Any]) -> None:
+        for name in given:
+            if name not in cls.model_fields:
+                raise ConfigError(_unknown_key(cls, str(name)))
+
+
+def resolve(cls: type[C], *layers: Mapping[str, Any]) -> C:
+    """Make a configuration from its defaults and `layers` of nested mappings, the later winning.
+
+    Args:
+        cls: The configuration; fields that are `Config` themselves are sections.
+        layers: Nested mappings, such as the content of a YAML file and parsed `--set` overrides.
+
+    Raises:
+        ConfigError: For an unknown key (the nearest one is named) or a value that is not allowed.
+    """
+    return cls.model_validate(merge(*layers))
+
+
+def merge(*layers: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge nested mappings; the later wins, section by section.
+
+    >>> merge({"graph": {"window": 3, "N": 9}}, {"graph": {"window": 4}})
+    {'graph': {'window': 4, 'N': 9}}
+    """
+    merged: dict[str, Any] = {}
+    for layer in layers:
+        for key, value in layer.items():
+            old = merged.get(key)
+            both = isinstance(old, Mapping) and isinstance(value, Mapping)
+            merged[key] = merge(cast("Mapping[str, Any]", old), value) if both else value
+    return merged
+
+
+def parse_override(text: str) -> dict[str, Any]:
+    """Read one `--set` argument; values stay text, which validation converts as the option asks.
+
+    >>> parse_override("graph.window=4")
+    {'graph': {'window': '4'}}
+    """
+    key, equals, value = text.partition("=")
+    if not equals or not all(key.strip().split(".")):
+        raise ConfigError(f"--set takes key=value, such as graph.window=4; got {text!r}")
+    return nested(key.strip(), _parsed(value))
+
+
+def nested(key: str, value: Any) -> dict[str, Any]:
+    """A value under its full key, as nested mappings.
+
+    >>> nested("graph.window", 4)
+    {'graph': {'window': 4}}
+    """
+    for part in reversed(key.split(".")):
+        value = {part: value}
+    return cast("dict[str, Any]", value)
+
+
+def read_mapping(path: Path) -> dict[str, Any]:
+    """Read a YAML or TOML configuration file (`.yaml`, `.yml`, `.toml`)."""
+    import yaml
+
+    try:
+        text = path.read_text(encoding="utf-8")
+        content = tomllib.loads(text) if path.suffix.lower() == ".toml" else yaml.safe_load(text)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise ConfigError(f"{path}: the configuration file cannot be read: {reason}") from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise ConfigError(f"{path}: not a valid configuration file: {' '.join(str(error).split())}") from error
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise ConfigError(f"{path}: a configuration file holds keys and values; got {type(content).__name__}")
+    return content
+
+
+def fingerprint(value: Any) -> str:
+    """A hash of a JSON-able value or a configuration, the same on every machine.
+
+    >>> fingerprint({"b": 1, "a": 2}) == fingerprint({"a": 2, "b": 1})
+    True
+    """
+    if isinstance(value, Config):
+        value = value.as_mapping()
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = dataclasses.asdict(value)
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def json_schema(cls: type[Config]) -> dict[str, Any]:
+    """The JSON schema of a configuration; descriptions come from the docstrings of the classes."""
+    schema = cls.model_json_schema()
+    for part, owner in _parts(cls, schema):
+        for name, text in _documented(owner).items():
+            if name in part.get("properties", {}):
+                part["properties"][name]["description"] = text
+        part["description"] = (owner.__doc__ or "").strip().split("\n")[0]
+    return schema
+
+
+def _parts(cls: type[Config], schema: dict[str, Any]) -> Iterable[tuple[dict[str, Any], type[Config]]]:
+    yield schema, cls
+    definitions = schema.get("$defs", {})
+    for field in cls.model_fields.values():
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, Config) and kind.__name__ in definitions:
+            yield definitions[kind.__name__], kind
+
+
+def _documented(cls: type) -> dict[str, str]:
+    """The section `Attributes:` of a Google docstring, by name."""
+    found: dict[str, list[str]] = {}
+    name = ""
+    _, _, text = (cls.__doc__ or "").partition("Attributes:\n")
+    for line in text.split("\n"):
+        if line.startswith(" " * 8) and not line.startswith(" " * 9) and ":" in line:
+            name, _, rest = line.strip().partition(": ")
+            found[name] = [rest]
+        elif line.strip() and name:
+            found[name].append(line.strip())
+    return {name: " ".join(lines) for name, lines in found.items()}
+
+
+def _parsed(text: str) -> Any:
+    """Null, and lists in YAML's short form; all else is text."""
+    if text == "null":
+        return None
+    if not text.startswith("["):
+        return text
+    import yaml
+
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError:
+        return text
+
+
+def _unknown_key(cls: type[Config], name: str) -> str:
+    key = cls.key(name)
+    siblings = [cls.key(field) for field in cls.model_fields]
+    nearest = difflib.get_close_matches(key, [*siblings, *cls.keys()], n=1, cutoff=0.4)
+    hint = f"did you mean {nearest[0]}?" if nearest else f"allowed: {', '.join(siblings)}"
+    return f"unknown configuration key {key}; {hint}"
+
+
+def _refuse_booleans(cls: type[Config], given: Mapping[str, Any]) -> None:
+    """True would pass for the number 1."""
+    for name, value in given.items():
+        annotation = str(cls.model_fields[name].annotation)
+        if isinstance(value, bool) and "bool" not in annotation and "Any" not in annotation:
+            raise ConfigError(f"{cls.key(name)} must be a number or text; got {value!r}")
+
+
+_KINDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "finite": "a number",
+    "bool": "true or false",
+    "string": "text",
+    "tuple": "a list",
+    "list": "a list",
+    "dict": "a section of keys",
+}
+
+
+def _message(cls: type[Config], error: ValidationError, given: Mapping[str, Any]) -> str:
+    """The first bad field in one line; alternatives of a union are joined by "or"."""
+    problems = error.errors(include_url=False)
+    first = problems[0]
+    if not first["loc"]:  # a rule across fields
+        return str(first.get("ctx", {}).get("error", first["msg"]))
+    name = str(first["loc"][0])
+    alternatives = [_problem(cls, name, one) for one in problems if one["loc"][:1] == first["loc"][:1]]
+    text = " or ".join(dict.fromkeys(alternatives)).replace(" or must be", " or")
+    return f"{cls.key(name)} {text}; got {given.get(name)!r}"
+
+
+def _problem(cls: type[Config], name: str, problem: Any) -> str:
+    kind, context = problem["type"], problem.get("ctx", {})
+    if kind == "literal_error":
+        return f"must be one of {str(context['expected']).replace(chr(39), '').replace(' or ', ', ')}"
+    if kind in ("greater_than_equal", "less_than_equal"):
+        bounds = {key: value for part in cls.model_fields[name].metadata for key, value in _bounds(part)}
+        if len(bounds) == 2:
+            return f"must be from {bounds['ge']} to {bounds['le']}"
+        return f"must be at {'least' if 'ge' in context else 'most'} {context.get('ge', context.get('le'))}"
+    if kind == "missing":
+        return "is missing"
+    if kind in ("value_error", "assertion_error"):
+        return str(context.get("error", problem["msg"]))
+    word = _KINDS.get(kind.partition("_")[0])
+    of = f" of {_KINDS['string']}" if word == "a list" and len(problem["loc"]) == 1 and _is_of_text(cls, name) else ""
+    return f"must be {word}{of}" if word else str(problem["msg"])
+
+
+def _bounds(part: Any) -> Sequence[tuple[str, float]]:
+    return [(key, getattr(part, key)) for key in ("ge", "le") if getattr(part, key, None) is not None]
+
+
+def _is_of_text(cls: type[Config], name: str) -> bool:
+    return cls.model_fields[name].annotation == tuple[str, ...]

@@ -1,0 +1,97 @@
+"""What can be added from outside: a table of built-in things, entry points of installed packages, loaded lazily.
+
+A package adds to a registry by an entry point of its group, such as in its `pyproject.toml`::
+
+    [project.entry-points."taxocaps.metrics"]
+    coverage = "my_package.metrics:coverage"
+"""
+
+import difflib
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Generic, TypeVar
+
+from taxocaps.errors import ConfigError, MissingExtraError
+
+__all__ = ["Registry"]
+
+T = TypeVar("T")
+
+_EXTRAS = {"torch": "networks", "lightning": "networks", "gensim": "networks", "pyarrow": "parquet", "spacy": "spacy"}
+"""Which extra brings a library."""
+
+
+class Registry(Mapping[str, T], Generic[T]):
+    """Named things, each loaded when it is first asked for.
+
+    >>> Registry("number", "example.numbers", {"pi": "math:pi"})["pi"] > 3
+    True
+    """
+
+    def __init__(self, noun: str, group: str, table: Mapping[str, str]) -> None:
+        """Describe a registry.
+
+        Args:
+            noun: What the things are, for messages, such as "network".
+            group: The group of entry points by which packages add things.
+            table: The built-in things by name, each as "module:attribute".
+        """
+        self.noun, self.group = noun, group
+        self._table = dict(table)
+        self._loaded: dict[str, T] = {}
+
+    def __getitem__(self, name: str) -> T:
+        """The thing of a name.
+
+        Raises:
+            ConfigError: For an unknown name; the nearest is named.
+            MissingExtraError: If a library that it needs is not installed.
+        """
+        if name not in self._loaded:
+            self._loaded[name] = self._load(name)
+        return self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """The names: the built-in ones first, then those of other packages."""
+        return iter([*self._table, *(name for name in self._external if name not in self._table)])
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._table or name in self._external
+
+    def is_external(self, name: str) -> bool:
+        """Whether another package brings the thing: code that a model from a stranger must not run unasked."""
+        return name not in self._table and name in self._external
+
+    def check(self, name: str) -> str:
+        """The name itself, if there is such a thing; nothing is loaded.
+
+        Raises:
+            ConfigError: For an unknown name; the nearest is named.
+        """
+        if name in self:
+            return name
+        nearest = difflib.get_close_matches(name, list(self), n=1)
+        hint = f"did you mean {nearest[0]}?" if nearest else f"there are {', '.join(self)}"
+        raise ConfigError(f"no {self.noun} is called {name!r}; {hint}")
+
+    @cached_property
+    def _external(self) -> dict[str, EntryPoint]:
+        return {point.name: point for point in entry_points(group=self.group)}
+
+    def _load(self, name: str) -> T:
+        self.check(name)
+        try:
+            if name not in self._table:
+                return self._external[name].load()  # type: ignore[no-any-return]
+            module, _, attribute = self._table[name].partition(":")
+            return getattr(import_module(module), attribute)  # type: ignore[no-any-return]
+        except ModuleNotFoundError as error:
+            library = (error.name or "").partition(".")[0]
+            if library not in _EXTRAS:
+                raise
+            raise MissingExtraError(library, _EXTRAS[library], f"the {self.noun} {name}") from error

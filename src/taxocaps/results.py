@@ -1,0 +1,104 @@
+"""What users get: predictions, model cards and reports, the same types for Python, the command line, HTTP and pages."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["FitReport", "ModelCard", "Prediction", "ScoredLabel", "TaxonomyLabel", "TaxonomyView"]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredLabel:
+    """A label, its probability, and the path to it from the top of the taxonomy."""
+
+    label: str
+    score: float
+    path: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """The labels of a document, the most probable first.
+
+    Attributes:
+        id: The document's id; its position, counted from 1, if it has none.
+        labels: Its labels.
+        warning: Why there are none, if the text has no words.
+    """
+
+    id: str
+    labels: tuple[ScoredLabel, ...]
+    warning: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The prediction as it is written to JSONL."""
+        labels = [{"label": one.label, "score": round(one.score, 6), "path": list(one.path)} for one in self.labels]
+        return {"id": self.id, "labels": labels, **({"warning": self.warning} if self.warning else {})}
+
+
+@dataclass(frozen=True)
+class FitReport:
+    """What fitting came to: epochs trained, the one that was kept, and the metrics of every epoch, if there are any."""
+
+    epochs: int = 0
+    best_epoch: int = 0
+    history: Sequence[Mapping[str, float]] = field(default_factory=tuple)
+
+
+@dataclass(frozen=True)
+class ModelCard:
+    """What a model is and how good it is.
+
+    Attributes:
+        name: What it is called: its folder, or the model's name before it is saved.
+        model: The name of the model, such as "SVM".
+        preset: The preset it was trained with.
+        seed: The random seed.
+        labels: The number of labels it can give.
+        language: The language of its texts.
+        hierarchy: What it does about ancestors.
+        rule: How it chooses labels.
+        at_least: Labels that every document gets.
+        parameters: The number of learned weights.
+        epochs: Epochs that were trained; 0 for models without epochs.
+        best_epoch: The one that was kept.
+        documents: Documents of each part of the corpus.
+        validation: Metrics on the validation documents, as `Evaluation.as_dict` gives them; None if not known.
+        test: Metrics on the test documents.
+    """
+
+    name: str
+    model: str
+    preset: str
+    seed: int
+    labels: int
+    language: str
+    hierarchy: str
+    rule: str
+    at_least: int
+    parameters: int = 0
+    epochs: int = 0
+    best_epoch: int = 0
+    documents: Mapping[str, int] = field(default_factory=dict)
+    validation: Mapping[str, Any] | None = None
+    test: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class TaxonomyLabel:
+    """A label in a taxonomy; its threshold is None if the model cannot give it."""
+
+    label: str
+    title: str
+    level: int
+    parents: tuple[str, ...]
+    threshold: float | None
+
+
+@dataclass(frozen=True)
+class TaxonomyView:
+    """The taxonomy of a model, parents before children."""
+
+    model: str
+    roots: tuple[str, ...]
+    labels: tuple[TaxonomyLabel, ...]
