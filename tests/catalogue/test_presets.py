@@ -4,13 +4,13 @@ import itertools
 import re
 
 import pytest
+from taxocaps.settings import as_mapping, resolve
 
 from taxocaps.catalogue.presets import DEFAULT_MODEL, PRESETS, model_config
 from taxocaps.catalogue.registry import find_model
 from taxocaps.catalogue.variants import VARIANTS
 from taxocaps.errors import ConfigError
 from taxocaps.estimators.config import ModelConfig
-from taxocaps.settings import as_mapping, resolve
 
 names = [variant.name for variant in VARIANTS]
 BY_NAME = {variant.name: variant for variant in VARIANTS}

@@ -1,11 +1,11 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from taxocaps.settings import as_mapping, resolve
 
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.fields import CorpusConfig, Record, check_columns, encoding_problem, split_labels, to_document
 from taxocaps.errors import ConfigError, CorpusError
-from taxocaps.settings import as_mapping, resolve
 
 
 def make(fields, **options):

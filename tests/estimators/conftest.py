@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from taxocaps.settings import resolve
 
 from taxocaps.corpus.classes import Classes
 from taxocaps.corpus.labels import collect_classes, label_matrix
@@ -10,7 +11,6 @@ from taxocaps.estimators.base import FitReport, Labelled, TextScorer, Work
 from taxocaps.estimators.config import ModelConfig
 from taxocaps.estimators.model import ModelName, fit_model
 from taxocaps.estimators.scorers import make_scorer
-from taxocaps.settings import resolve
 
 SMALL = {
     "vocabulary": {"min_count": 1},

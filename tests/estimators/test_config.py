@@ -3,10 +3,10 @@
 import dataclasses
 
 import pytest
+from taxocaps.settings import as_mapping, fingerprint, parse_override, resolve
 
 from taxocaps.errors import ConfigError
 from taxocaps.estimators.config import ModelConfig, used_options, used_sections
-from taxocaps.settings import as_mapping, fingerprint, parse_override, resolve
 from taxocaps.text.vectors import VectorsConfig
 
 SECTIONS = [field.name for field in dataclasses.fields(ModelConfig) if field.name != "family"]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from taxocaps.settings import resolve
 
 from taxocaps.corpus.classes import Classes
 from taxocaps.corpus.labels import label_matrix
@@ -13,7 +14,6 @@ from taxocaps.errors import ModelError
 from taxocaps.estimators.base import Labelled, Work
 from taxocaps.estimators.config import ModelConfig
 from taxocaps.estimators.neural import NetworkScorer
-from taxocaps.settings import resolve
 from taxocaps.taxonomy.embedding import train_label_vectors
 from taxocaps.text.pipeline import TextPipeline
 

@@ -3,7 +3,7 @@ import sys
 import pytest
 
 from taxocaps.errors import TextError
-from taxocaps.text.custom_tokenizer import custom_tokenizer
+from taxocaps.text.tokenizers import custom_tokenizer
 
 SOURCE = """
 SIZE = 3

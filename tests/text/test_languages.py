@@ -11,9 +11,8 @@ from taxocaps.text.languages import (
     lower_function,
     stop_list_code,
 )
-from taxocaps.text.lemmas import lemma_languages
-from taxocaps.text.stopwords import stop_word_languages
-from taxocaps.text.tokenize import word_runs
+from taxocaps.text.normalize import lemma_languages, stop_word_languages
+from taxocaps.text.tokenizers import word_runs
 
 
 def test_every_language_with_stop_words_has_lemmas():

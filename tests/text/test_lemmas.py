@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 import simplemma
 
-import taxocaps.text.lemmas as module
+import taxocaps.text.normalize as module
 from taxocaps.errors import TextError
-from taxocaps.text.lemmas import lemma_languages, lemmatizer, load_overrides
+from taxocaps.text.normalize import lemma_languages, lemmatizer, load_overrides
 
 ROWS = [
     line.split("\t")

@@ -2,10 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taxocaps.text.lemmas import lemmatizer
-from taxocaps.text.normalize import LONGEST_WORD, Normalizer
-from taxocaps.text.stopwords import load_stop_words
-from taxocaps.text.tokenize import raw_tokens
+from taxocaps.text.normalize import LONGEST_WORD, Normalizer, lemmatizer, load_stop_words
+from taxocaps.text.tokenizers import raw_tokens
 
 
 @pytest.fixture(scope="module")

@@ -5,10 +5,10 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from taxocaps.settings import resolve
 
 import taxocaps.text.pipeline as module
 from taxocaps.errors import ConfigError, FileError, TextError
-from taxocaps.settings import resolve
 from taxocaps.text.pipeline import TextConfig, TextPipeline, TokenizedText
 
 MUSK = "Musk told the electric car company that he had gone."

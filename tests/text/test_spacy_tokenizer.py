@@ -3,7 +3,7 @@ import sys
 import pytest
 
 from taxocaps.errors import MissingExtraError, TextError
-from taxocaps.text.spacy_tokenizer import spacy_tokenizer
+from taxocaps.text.tokenizers import spacy_tokenizer
 
 spacy = pytest.importorskip("spacy")
 TEXT = "Musk told the electric car company. It paid 20 dollars!"

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taxocaps.text.pipeline import TextConfig, TextPipeline
-from taxocaps.text.spans import joined_spans, locate
+from taxocaps.text.tokens import joined_spans, locate
 
 PIPELINE = TextPipeline(TextConfig(stop_words="none", lemmas="none", lowercase=False))
 

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-import taxocaps.text.stopwords as module
+import taxocaps.text.normalize as module
 from taxocaps.errors import FileError, TextError
-from taxocaps.text.stopwords import load_stop_words, read_stop_words, stop_word_languages
+from taxocaps.text.normalize import load_stop_words, read_stop_words, stop_word_languages
 
 FOLDER = Path(module.__file__).parent / "stopwords"
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taxocaps.errors import FileError, StoreError
-from taxocaps.text.token_chunk import TokenChunk, gather
+from taxocaps.text.tokens import TokenChunk, gather
 
 # Pieces that stand for no, one or several words, and for sentence ends.
 WORDS_OF = {"0": (), "a": ("a",), "b": ("b",), "ab": ("a", "b"), "c.": ("c", ""), ".": ("",), "a.b": ("a", "", "b")}

@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from taxocaps.text.languages import abbreviations
-from taxocaps.text.tokenize import ends_sentence, is_dotted, raw_tokens, split_raw, word_runs
+from taxocaps.text.tokenizers import ends_sentence, is_dotted, raw_tokens, split_raw, word_runs
 
 ENGLISH = abbreviations("en")
 TEXTS = st.text(

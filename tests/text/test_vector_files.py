@@ -6,7 +6,7 @@ import pytest
 from gensim.models import KeyedVectors
 
 from taxocaps.errors import FileError, VectorsError
-from taxocaps.text.vector_files import load_vectors
+from taxocaps.text.vectors import load_vectors
 from taxocaps.text.vocabulary import Vocabulary
 
 WORDS = ["the", "été", "日本", "u.s.", "rare"]

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from taxocaps.errors import ConfigError
-from taxocaps.text.vector_files import WordVectors
-from taxocaps.text.vectors import VectorsConfig, align, train_skip_gram
+from taxocaps.text.vectors import VectorsConfig, WordVectors, align, train_skip_gram
 from taxocaps.text.vocabulary import Vocabulary, VocabularyConfig
 
 CONFIG = VectorsConfig(source="skip-gram", dimension=12, epochs=4)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taxocaps.errors import ConfigError, FileError, StoreError
-from taxocaps.text.token_chunk import gather
+from taxocaps.text.tokens import gather
 from taxocaps.text.vocabulary import Vocabulary, VocabularyConfig, WordCounter
 
 WORDS = st.text(min_size=1, max_size=6) | st.sampled_from(

@@ -1,9 +1,9 @@
 """The options of training are checked, and refused in one line."""
 
 import pytest
+from taxocaps.settings import as_mapping, parse_override, resolve
 
 from taxocaps.errors import ConfigError
-from taxocaps.settings import as_mapping, parse_override, resolve
 from taxocaps.training.config import TrainingConfig
 
 

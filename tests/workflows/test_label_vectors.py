@@ -5,7 +5,7 @@ from taxocaps.errors import ConfigError, FileError
 from taxocaps.taxonomy.embedding import LabelVectorsConfig
 from taxocaps.taxonomy.readers import read_taxonomy
 from taxocaps.taxonomy.walks import WalkConfig
-from taxocaps.text.vector_files import load_vectors
+from taxocaps.text.vectors import load_vectors
 from taxocaps.workflows.label_vectors import EmbedConfig, embed_taxonomy, reconstruct_taxonomy
 
 SMALL = EmbedConfig(WalkConfig(length=60, per_label=60), LabelVectorsConfig(dimension=12, epochs=2))

@@ -3,10 +3,10 @@
 import dataclasses
 
 import pytest
+from taxocaps.settings import as_mapping, resolve
 
 from taxocaps.errors import ConfigError
 from taxocaps.estimators.config import ModelConfig
-from taxocaps.settings import as_mapping, resolve
 from taxocaps.workflows.run_config import RUN_KEYS, RunConfig
 
 

@@ -1,1 +1,1 @@
-"""Where text meets the models: documents become the arrays that a model reads."""
+"""Where texts meet models: documents tokenised once, encoded once, in memory or in a store on disk."""

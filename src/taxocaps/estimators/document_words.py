@@ -16,7 +16,7 @@ from taxocaps.estimators.neural import NetworkScorer
 from taxocaps.estimators.occlusion import Falls, occluded_characters, occluded_words
 from taxocaps.linear.evidence import word_evidence
 from taxocaps.text.pipeline import TextPipeline
-from taxocaps.text.spans import Span, joined_spans
+from taxocaps.text.tokens import Span, joined_spans
 from taxocaps.text.vocabulary import Vocabulary
 
 __all__ = ["DocumentWords", "plain_text", "rounded"]

@@ -27,7 +27,7 @@ from taxocaps.nn.sequence.xml_cnn import XMLCNN, XMLCNNConfig
 from taxocaps.nn.words_matrix import NetworkConfig, Sizes, WordsMatrixNetwork
 from taxocaps.progress import Progress
 from taxocaps.text.pipeline import TextConfig, TextPipeline
-from taxocaps.text.token_chunk import TokenChunk
+from taxocaps.text.tokens import TokenChunk
 from taxocaps.text.vocabulary import Vocabulary
 from taxocaps.training.batches import EncodedDocuments
 

@@ -20,7 +20,7 @@ from taxocaps.nn.sequence.sgm import SGM
 from taxocaps.nn.words_matrix import NetworkConfig, Sizes
 from taxocaps.taxonomy.embedding import train_label_vectors
 from taxocaps.taxonomy.weights import unit_vectors
-from taxocaps.text.token_chunk import TokenChunk
+from taxocaps.text.tokens import TokenChunk
 from taxocaps.text.vocabulary import Vocabulary
 from taxocaps.training.batches import EncodedDocuments
 from taxocaps.training.scoring import score_documents

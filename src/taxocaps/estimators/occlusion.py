@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from taxocaps.encoding.corpus_words import Text
 from taxocaps.estimators.base import TextScorer
 from taxocaps.estimators.neural import NetworkScorer
-from taxocaps.text.spans import Span
+from taxocaps.text.tokens import Span
 from taxocaps.text.vocabulary import Vocabulary
 
 __all__ = ["OccludedDocuments", "occluded_characters", "occluded_words"]

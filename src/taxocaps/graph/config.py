@@ -11,7 +11,7 @@ MOST_WORDS_FOR_DIJKSTRA = 5_000
 
 
 class GraphConfig(Config):
-    """How a document becomes a words-matrix; the defaults are the paper's for RCV1 and Reuters.
+    """How a document becomes a words-matrix.
 
     Attributes:
         window: Words that a sliding window holds; each word is joined to the next `window - 1` words.
@@ -31,10 +31,10 @@ class GraphConfig(Config):
     sentence_bound: bool = False
     distance: Literal["hops", "count", "inverse-count"] = "hops"
     expansion: Literal["bfs", "dfs", "bfs+dfs"] = "bfs"
-    radius: Annotated[int, Between(0, 1_000)] = 5
-    N: Annotated[int, Between(1, 100_000)] = 100
+    radius: Annotated[int, Between(0, 1_000)] = 3
+    N: Annotated[int, Between(1, 100_000)] = 80
     K: Annotated[int, Between(1, 10_000)] = 25
-    T: Annotated[int, Between(1, 127)] = 20  # block numbers are stored as int8
+    T: Annotated[int, Between(1, 127)] = 7  # block indices are stored as int8
     row_order: Literal["ordered", "unordered"] = "ordered"
 
     @property

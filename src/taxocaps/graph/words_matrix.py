@@ -1,7 +1,6 @@
 """Words-matrices of many documents at once, by the compiled kernels, on several threads."""
 
 import itertools
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -12,7 +11,8 @@ from taxocaps.graph.arrays import Int8s, Int32s, Int64s
 from taxocaps.graph.config import MOST_WORDS_FOR_DIJKSTRA, GraphConfig
 from taxocaps.graph.document_graph import too_many_words
 
-__all__ = ["PaddedMatrices", "WordsMatrices", "encode_documents"]
+__all__ = ["WordsMatrices", "encode_documents"]
+
 
 _TASKS_PER_THREAD = 4
 """Documents differ in length: a few tasks per thread keep all threads busy to the end."""
@@ -23,8 +23,8 @@ class WordsMatrices:
     """The words-matrices of some documents, ragged: only rows that exist are stored.
 
     Attributes:
-        words: [rows, T] vocabulary ids, 0 for padding.
-        blocks: [rows, T] the number of each word's block in its row, from 1; 0 for padding.
+        words: [rows, T] word ids, 0 for padding.
+        blocks: [rows, T] the index of each word's block in its row, from 1; 0 for padding.
         block_counts: [rows] blocks in the row.
         offsets: [documents + 1] where the rows of each document begin.
     """
@@ -38,48 +38,36 @@ class WordsMatrices:
         """The number of documents."""
         return len(self.offsets) - 1
 
-    def padded(self, documents: Sequence[int], N: int | None = None) -> "PaddedMatrices":
-        """Some documents as dense arrays.
+    @property
+    def lengths(self) -> Int64s:
+        """The number of rows of each document; [documents]."""
+        return np.diff(self.offsets)
+
+    def arrays(self, documents: Int64s) -> tuple[Int32s, Int8s, Int8s]:
+        """Some documents as dense arrays, filled up with zeros to the rows of the longest.
 
         Args:
-            documents: Their numbers, in the order wanted.
-            N: Rows per document; by default as many as the document with the most rows has.
+            documents: Their indices, in the order wanted.
+
+        Returns:
+            Words [B, N, T], blocks [B, N, T] and block counts [B, N].
         """
-        numbers = np.asarray(documents, np.int64)
-        starts, ends = self.offsets[numbers], self.offsets[numbers + 1]
-        rows = int((ends - starts).max(initial=0)) if N is None else N
-        dense = PaddedMatrices(
-            np.zeros((len(documents), rows, self.words.shape[1]), np.int32),
-            np.zeros((len(documents), rows, self.words.shape[1]), np.int8),
-            np.zeros((len(documents), rows), np.int8),
-        )
-        for place, (start, end) in enumerate(zip(starts, ends, strict=True)):
-            filled = min(int(end - start), rows)
-            dense.words[place, :filled] = self.words[start : start + filled]
-            dense.blocks[place, :filled] = self.blocks[start : start + filled]
-            dense.block_counts[place, :filled] = self.block_counts[start : start + filled]
-        return dense
-
-
-@dataclass(frozen=True)
-class PaddedMatrices:
-    """The words-matrices of a batch, all with the same number of rows; rows that do not exist are zero.
-
-    Attributes:
-        words: [B, N, T] vocabulary ids, 0 for padding.
-        blocks: [B, N, T] the number of each word's block in its row, from 1; 0 for padding.
-        block_counts: [B, N] blocks in the row; 0 for a row that does not exist.
-    """
-
-    words: Int32s
-    blocks: Int8s
-    block_counts: Int8s
+        documents = np.asarray(documents, np.int64)
+        starts, ends = self.offsets[documents], self.offsets[documents + 1]
+        B, N, T = len(documents), int((ends - starts).max(initial=0)), self.words.shape[1]
+        words, blocks = np.zeros((B, N, T), np.int32), np.zeros((B, N, T), np.int8)
+        block_counts = np.zeros((B, N), np.int8)
+        for index, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+            words[index, : end - start] = self.words[start:end]
+            blocks[index, : end - start] = self.blocks[start:end]
+            block_counts[index, : end - start] = self.block_counts[start:end]
+        return words, blocks, block_counts
 
 
 def encode_documents(
     tokens: Int32s,
     offsets: Int64s,
-    vocabulary_ids: Int32s,
+    word_ids: Int32s,
     config: GraphConfig,
     *,
     sentence_ends: Int64s | None = None,
@@ -90,18 +78,18 @@ def encode_documents(
     Args:
         tokens: The words of all documents, one document after the other, numbered from 0 in this chunk.
         offsets: [documents + 1] where each document begins in `tokens`.
-        vocabulary_ids: For each word of the chunk, the id that is written for it; different words may share an id
+        word_ids: For each word of the chunk, the id that is written for it; different words may share an id
             (unknown words do) and still are different nodes.
         config: The options of the graph.
-        sentence_ends: Ascending places in `tokens` where sentences end; needed with `sentence_bound` only.
+        sentence_ends: Ascending positions in `tokens` where sentences end; needed with `sentence_bound` only.
         threads: Documents are divided among so many threads.
 
     Raises:
-        GraphError: If a document has too many distinct words for weighted distances; `error.document` is its number.
+        GraphError: If a document has too many distinct words for weighted distances; `error.document` is its index.
     """
     from taxocaps.graph.kernels import count_words
 
-    distinct = count_words(tokens, offsets, len(vocabulary_ids))
+    distinct = count_words(tokens, offsets, len(word_ids))
     if config.distance != "hops" and distinct.size and distinct.max() > MOST_WORDS_FOR_DIJKSTRA:
         document = int(distinct.argmax())
         raise GraphError(too_many_words(int(distinct[document]), config), document=document)
@@ -118,14 +106,14 @@ def encode_documents(
         inner = sentence_ends[sentence_ends < len(tokens)]
         sentences[inner] = 1
         np.cumsum(sentences, out=sentences)
-    _fill(matrices, (tokens, sentences, offsets), vocabulary_ids, config, threads)
+    _fill(matrices, (tokens, sentences, offsets), word_ids, config, threads)
     return matrices
 
 
 def _fill(
     matrices: WordsMatrices,
     chunk: tuple[Int32s, Int32s, Int64s],
-    vocabulary_ids: Int32s,
+    word_ids: Int32s,
     config: GraphConfig,
     threads: int,
 ) -> None:
@@ -141,7 +129,7 @@ def _fill(
             sentences,
             offsets,
             matrices.offsets,
-            vocabulary_ids,
+            word_ids,
             documents,
             config.window,
             distance,

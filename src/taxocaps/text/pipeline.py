@@ -2,23 +2,20 @@
 
 import difflib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from taxocaps.config import Config, fingerprint
 from taxocaps.errors import TextError
-from taxocaps.text.custom_tokenizer import code_of, custom_tokenizer
-from taxocaps.text.lemmas import lemmatizer
-from taxocaps.text.normalize import LONGEST_WORD, Normalizer
-from taxocaps.text.spacy_tokenizer import spacy_tokenizer
-from taxocaps.text.spans import Span, locate
-from taxocaps.text.stopwords import load_stop_words, read_stop_words
-from taxocaps.text.token_chunk import TokenChunk, gather
-from taxocaps.text.tokenize import raw_tokens
+from taxocaps.text.normalize import LONGEST_WORD, Normalizer, lemmatizer, load_stop_words, read_stop_words
+from taxocaps.text.tokenizers import code_of, custom_tokenizer, raw_tokens, spacy_tokenizer
+from taxocaps.text.tokens import Tokens, gather, joined_spans, locate
 
-__all__ = ["TextConfig", "TextPipeline", "TokenizedText"]
+__all__ = ["Content", "TextConfig", "TextPipeline"]
 
 _REMEMBERED = 2**18
 _LONGEST_RAW = 2 * LONGEST_WORD
@@ -26,16 +23,19 @@ _LONGEST_RAW = 2 * LONGEST_WORD
 # A raw token, still to be normalised, is a string; a finished word is a tuple of one. Both can stand in one chunk.
 Piece = str | tuple[str, ...]
 
+Content = str | Sequence[str]
+"""A text, or ready tokens, which replace the tokenizer."""
+
 
 class TextConfig(Config):
     """How texts become words.
 
     Attributes:
         language: Code of the language, such as `en`.
-        tokenizer: `words` (the built-in rules), `none` (ready tokens between white space), `spacy:NAME` (a spaCy
-            pipeline, by package or path), or `module:function` (a callable from a text to a list of words). The other
-            keys apply to `words`; spaCy has its own language, lemmas and, by default, stop words; what `none` and a
-            callable give is final.
+        tokenizer: `words` (the built-in rules), `none` (ready tokens between white space), `characters` (each a token,
+            in lower case), `spacy:NAME` (a spaCy pipeline, by package or path), or `module:function` (a callable from a
+            text to a list of words). The other keys apply to `words`; spaCy has its own language, lemmas and, by
+            default, stop words; what the others give is final.
         lemmas: Whether words are replaced by their lemmas.
         stop_words: `default` (the list of the language), `none`, or a file with one word a line.
         lowercase: Whether words are put into lower case.
@@ -51,26 +51,12 @@ class TextConfig(Config):
     numbers: Literal["keep", "drop"] = "keep"
 
 
-@dataclass(frozen=True)
-class TokenizedText:
-    """The kept words of one text.
-
-    Attributes:
-        words: In the order of the text.
-        sentence_ends: The number of words up to the end of each sentence that has words, strictly ascending; the last
-            is the number of all words.
-    """
-
-    words: tuple[str, ...]
-    sentence_ends: tuple[int, ...]
-
-
 class TextPipeline:
-    """From texts to kept words, by one configuration; built once, since it loads dictionaries and remembers words.
+    """From texts to words, by one configuration; built once, since it loads dictionaries and remembers words.
 
     >>> pipeline = TextPipeline(TextConfig())
-    >>> pipeline("Musk told the electric car company that it had gone.").words
-    ('musk', 'tell', 'electric', 'car', 'company', 'go')
+    >>> pipeline.tokenize(["Musk told the electric car company that it had gone."]).document(0)
+    ['musk', 'tell', 'electric', 'car', 'company', 'go']
     """
 
     def __init__(self, config: TextConfig | None = None) -> None:
@@ -84,36 +70,43 @@ class TextPipeline:
         self._pieces, normalize = _parts(self.config)
         self._words_of = _Memory(normalize).__getitem__
 
-    def __call__(self, text: str) -> TokenizedText:
-        """The kept words of a text."""
-        words: list[str] = []
-        ends = [0]
-        for word in chain.from_iterable(map(self._words_of, self._pieces(text))):
-            if word:
-                words.append(word)
-            elif len(words) > ends[-1]:
-                ends.append(len(words))
-        if len(words) > ends[-1]:
-            ends.append(len(words))
-        return TokenizedText(tuple(words), tuple(ends[1:]))
+    @property
+    def is_by_character(self) -> bool:
+        """Whether every character counts as a word."""
+        return self.config.tokenizer == "characters"
 
-    def spans(self, text: str) -> list[Span]:
-        """Where in a text each of its kept words stands, in the order of `words`."""
-        pieces = ((piece, [word for word in self._words_of(piece) if word]) for piece in self._pieces(text))
-        return locate(text, pieces)
+    def tokenize(self, contents: Iterable[Content], *, spans: bool = False) -> Tokens:
+        """The words of many documents.
 
-    def from_tokens(self, tokens: Sequence[str]) -> TokenizedText:
-        """Ready tokens as they are, in one sentence; empty ones are left out."""
-        words = tuple(filter(None, tokens))
-        return TokenizedText(words, (len(words),) if words else ())
+        Args:
+            contents: Texts, or lists of ready tokens, which are taken as they are.
+            spans: Find out where in its text each word stands, too.
+        """
+        if not spans:
+            return gather(map(self._document_pieces, contents), self._words_of)
+        contents = list(contents)
+        pieces = [list(self._document_pieces(content)) for content in contents]
+        found = [self._spans(content, parts) for content, parts in zip(contents, pieces, strict=True)]
+        tokens = gather(pieces, self._words_of)
+        return replace(tokens, spans=np.concatenate([np.zeros((0, 2), np.int64), *found]))
 
-    def chunk(self, documents: Iterable[str | Sequence[str]]) -> TokenChunk:
-        """The words of many documents, texts or ready tokens, as arrays."""
-        pieces = (
-            self._pieces(document) if isinstance(document, str) else zip(filter(None, document), strict=True)
-            for document in documents
-        )
-        return gather(pieces, self._words_of)
+    def _document_pieces(self, content: Content) -> Iterable[Piece]:
+        if isinstance(content, str):
+            return self._pieces(content)
+        if self.is_by_character:
+            return self._pieces(" ".join(content))
+        return zip(filter(None, content), strict=True)
+
+    def _spans(self, content: Content, pieces: Iterable[Piece]) -> NDArray[np.int64]:
+        if self.is_by_character:
+            return np.full((len(list(pieces)), 2), -1, np.int64)
+        if isinstance(content, str):
+            parts = ((piece, [word for word in self._words_of(piece) if word]) for piece in pieces)
+            found = locate(content, parts)
+        else:
+            spans = zip(content, joined_spans(content), strict=True)
+            found = [span for word, span in spans if word]
+        return np.array([span or (-1, -1) for span in found], np.int64).reshape(-1, 2)
 
     @property
     def fingerprint(self) -> str:
@@ -151,7 +144,8 @@ def _parts(config: TextConfig) -> tuple[Callable[[str], Iterable[Piece]], Callab
     name = config.tokenizer
     if name == "words":
         return raw_tokens, _normalizer(config)
-    words = str.split if name == "none" else _foreign_tokenizer(name, config)
+    built_in = {"none": str.split, "characters": _characters}
+    words = built_in[name] if name in built_in else _foreign_tokenizer(name, config)
     return lambda text: zip(words(text), strict=True), _finished
 
 
@@ -168,9 +162,13 @@ def _normalizer(config: TextConfig) -> Normalizer:
 def _foreign_tokenizer(name: str, config: TextConfig) -> Callable[[str], Iterable[str]]:
     kind, colon, rest = name.partition(":")
     if not (kind and colon and rest):
-        nearest = difflib.get_close_matches(name, ["words", "none", "spacy:NAME", "module:function"], n=1, cutoff=0.5)
+        nearest = difflib.get_close_matches(
+            name, ["words", "none", "characters", "spacy:NAME", "module:function"], n=1, cutoff=0.5
+        )
         hint = f"; did you mean {nearest[0]}?" if nearest else ""
-        raise TextError(f"text.tokenizer must be words, none, spacy:NAME or module:function; got {name!r}{hint}")
+        raise TextError(
+            f"text.tokenizer must be words, none, characters, spacy:NAME or module:function; got {name!r}{hint}"
+        )
     if kind != "spacy":
         return custom_tokenizer(name)
     return spacy_tokenizer(
@@ -191,6 +189,10 @@ def _stop_words(config: TextConfig) -> frozenset[str]:
     if not path.is_file():
         raise TextError(f"text.stop_words must be default, none or a file with one word a line; no file {str(path)!r}")
     return read_stop_words(path)
+
+
+def _characters(text: str) -> Iterable[str]:
+    return " ".join(text.lower().split())
 
 
 def _finished(raw: str) -> tuple[str, ...]:

@@ -1,21 +1,25 @@
-"""Word vectors for a vocabulary: trained on the corpus, or taken from a file."""
+"""Word vectors for a vocabulary: trained on the corpus, or read from a file."""
 
 import difflib
+import io
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import IO, Annotated, ClassVar
 from zlib import crc32
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from taxocaps.config import AtLeast, Between, Config
-from taxocaps.errors import ConfigError
-from taxocaps.text.vector_files import WordVectors
+from taxocaps.errors import ConfigError, VectorsError
+from taxocaps.files import COMPRESSIONS, format_suffix, is_decodable, open_binary, read_lines
 from taxocaps.text.vocabulary import Vocabulary
 
-__all__ = ["VectorsConfig", "align", "train_skip_gram"]
+__all__ = ["VectorsConfig", "WordVectors", "align", "load_vectors", "train_skip_gram"]
+
 
 _LONGEST_SENTENCE = 10_000  # gensim passes over what is beyond, without a word
 _UNTRAINED_SPREAD = 0.1
@@ -25,9 +29,9 @@ class VectorsConfig(Config):
     """Where word vectors come from.
 
     Attributes:
-        source: `none`, `skip-gram` (trained on the corpus), or a file (see `load_vectors`), for which of the other keys
-            only `seed` matters.
-        dimension: Numbers in a vector.
+        source: `skip-gram` (trained on the corpus), `none` (random), or a file (see `load_vectors`), for which of the
+            other keys only `seed` matters.
+        dimension: Size D of a vector.
         window: Words on either side that a word must predict.
         negative: Random words against which each prediction is weighed.
         epochs: Passes over the corpus.
@@ -35,15 +39,15 @@ class VectorsConfig(Config):
         subsample: Frequent words are skipped at random; the smaller, the more.
         learning_rate: At the start; it falls steadily to almost nothing.
         workers: Threads. With more than one, training is faster and no longer the same from run to run.
-        seed: Of all randomness.
+        seed: Random seed.
     """
 
     section: ClassVar[str] = "vectors"
-    source: str = "none"
-    dimension: Annotated[int, Between(1, 10_000)] = 50
+    source: str = "skip-gram"
+    dimension: Annotated[int, Between(1, 10_000)] = 100
     window: Annotated[int, Between(1, 1_000)] = 5
     negative: Annotated[int, Between(1, 1_000)] = 5
-    epochs: Annotated[int, Between(1, 10_000)] = 5
+    epochs: Annotated[int, Between(1, 10_000)] = 10
     min_count: Annotated[int, AtLeast(1)] = 1
     subsample: Annotated[float, Between(0, 1)] = 1e-3
     learning_rate: Annotated[float, Between(1e-6, 1)] = 0.025
@@ -58,6 +62,19 @@ class VectorsConfig(Config):
             raise ConfigError(
                 f"vectors.source must be none, skip-gram or a file; got {self.source!r}; did you mean {nearest[0]}?"
             )
+
+
+@dataclass(frozen=True, eq=False)
+class WordVectors:
+    """Words and their vectors.
+
+    Attributes:
+        words: Each once.
+        vectors: float32 [words, D].
+    """
+
+    words: tuple[str, ...]
+    vectors: NDArray[np.float32]
 
 
 def train_skip_gram(
@@ -171,3 +188,165 @@ class _Corpus:
 def _stable_hash(word: str) -> int:
     """Stands in for `hash`, which differs from one Python process to the next."""
     return crc32(word.encode("utf-8", "surrogatepass"))
+
+
+_BLOCK = 2**20
+_FLOAT32 = np.dtype("<f4")
+_FASTTEXT_MODEL = (793_712_314).to_bytes(4, "little")
+
+
+def load_vectors(path: Path, words: Container[str] | None = None) -> WordVectors:
+    """Read word vectors; the format is told by the name (`.npz`, `.bin`, all else is text) and by the first line.
+
+    Text and binary files are streamed, and only the vectors that are wanted take memory. Of a word that comes twice the
+    first vector is taken; words that are not valid UTF-8, which old word2vec files have, are passed over.
+
+    Args:
+        path: The file, compressed or not.
+        words: The words that are wanted, such as a `Vocabulary`; None for all.
+
+    Raises:
+        FileError: When the file cannot be read.
+        VectorsError: When it is damaged or in another format; the line or the word is named.
+    """
+    table = _Table(path, words)
+    readers: dict[str, Callable[[_Table], None]] = {".npz": _read_npz, ".bin": _read_binary}
+    readers.get(format_suffix(path), _read_text)(table)
+    return table.finished()
+
+
+class _Table:
+    """The wanted words and vectors of a file, as they are read."""
+
+    def __init__(self, path: Path, wanted: Container[str] | None) -> None:
+        self.path = path
+        self.dimension = 0
+        self._wanted = wanted
+        self._words: dict[str, None] = {}
+        self._values = bytearray()
+
+    def wants(self, word: str) -> bool:
+        return word not in self._words and (self._wanted is None or word in self._wanted) and is_decodable(word)
+
+    def add(self, word: str, vector: ArrayLike) -> None:
+        with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused in the end
+            self._values += np.asarray(vector, _FLOAT32).tobytes()
+        self._words[word] = None
+
+    def error(self, problem: str, line: int | None = None) -> VectorsError:
+        where = f"{self.path}, line {line}" if line else str(self.path)
+        return VectorsError(f"{where}: {problem}")
+
+    def finished(self) -> WordVectors:
+        words = tuple(self._words)
+        vectors = np.frombuffer(self._values, _FLOAT32).reshape(len(words), self.dimension)
+        broken = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
+        if len(broken):
+            raise self.error(f"the vector of {words[broken[0]]!r} has a value that is not a finite number")
+        return WordVectors(words, vectors.astype(np.float32, copy=False))
+
+
+def _read_text(table: _Table) -> None:
+    lines = read_lines(table.path, strict=False)
+    number, first = next(lines, (0, ""))
+    size = _header(first.encode("utf-8", "surrogateescape"))
+    if size is None:
+        lines = chain([(number, first)], lines)
+    table.dimension = size[1] if size else first.rstrip(" ").count(" ")
+    if not table.dimension:
+        raise table.error("not a file of word vectors: a line is a word and its numbers, separated by spaces", 1)
+    rows = 0
+    for number, line in lines:
+        if line:
+            rows += 1
+            _read_line(table, number, line.rstrip(" "))
+    if size and rows != size[0]:
+        raise table.error(f"the first line promises {size[0]} words, the file has {rows}; is it complete?")
+
+
+def _header(line: bytes) -> tuple[int, int] | None:
+    """The number of words and the dimension, if the line is such a header."""
+    fields = line.split()
+    if len(fields) != 2 or not all(map(bytes.isdigit, fields)):
+        return None
+    return int(fields[0]), int(fields[1])
+
+
+def _read_line(table: _Table, number: int, line: str) -> None:
+    spaces = line.count(" ")
+    word = line.partition(" ")[0]
+    if spaces == table.dimension and not table.wants(word):
+        return
+    word, *values = line.rsplit(" ", table.dimension)
+    # A word may hold spaces, as some of GloVe's do; a word that ends in a number is a line that is too long.
+    if len(values) != table.dimension or (spaces > table.dimension and _is_number(word.rpartition(" ")[2])):
+        raise table.error(f"expected a word and {table.dimension} numbers, found {spaces} after the word", number)
+    if not table.wants(word):
+        return
+    try:
+        table.add(word, [float(value) for value in values])
+    except ValueError:
+        strange = next(value for value in values if not _is_number(value))
+        raise table.error(f"{strange!r} is not a number", number) from None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _read_binary(table: _Table) -> None:
+    with open_binary(table.path) as file:
+        start = file.readline(100)
+        size = _header(start)
+        if start.startswith(_FASTTEXT_MODEL):
+            raise table.error("a fastText model, which holds more than vectors; give its .vec file")
+        if size is None or not size[1]:
+            raise table.error(
+                "not a binary word2vec file: its first line must be the number of words and the dimension"
+            )
+        table.dimension = size[1]
+        for name, vector in _binary_rows(table, file, size[0]):
+            word = name.decode("utf-8", "surrogateescape")
+            if table.wants(word):
+                table.add(word, np.frombuffer(vector, _FLOAT32))
+
+
+def _binary_rows(table: _Table, file: IO[bytes], rows: int) -> Iterator[tuple[bytes, bytes]]:
+    """Yield words and the bytes of their vectors; some programs write a newline after each vector, others do not."""
+    size = table.dimension * _FLOAT32.itemsize
+    data, start = b"", 0
+    for row in range(rows):
+        while (space := data.find(b" ", start)) < 0 or len(data) <= space + size:
+            block = file.read(_BLOCK)
+            if not block or (space < 0 and len(data) - start > _BLOCK):
+                raise table.error(f"the first line promises {rows} words, the file ends after {row}; is it complete?")
+            data, start = data[start:] + block, 0
+        end = space + 1 + size
+        yield data[start:space].lstrip(b"\n"), data[space + 1 : end]
+        start = end
+    if (data[start:] + file.read(_BLOCK)).strip(b"\n"):
+        raise table.error(f"the first line promises {rows} words, but more follow; is it a binary word2vec file?")
+
+
+def _read_npz(table: _Table) -> None:
+    with open_binary(table.path) as file:
+        compressed = table.path.suffix.lower() in COMPRESSIONS
+        try:
+            # A zip archive is read from its end, which a compressed stream cannot offer.
+            with np.load(io.BytesIO(file.read()) if compressed else file, allow_pickle=False) as arrays:
+                words, vectors = arrays["words"], arrays["vectors"]
+        except KeyError:
+            raise table.error("has no arrays named words and vectors") from None
+        except Exception as error:  # a damaged archive can fail in a dozen ways
+            raise table.error(f"not an .npz file of plain arrays (words must be text, not objects): {error}") from error
+    shapes_fit = words.ndim == 1 and vectors.ndim == 2 and len(words) == len(vectors)
+    if not (shapes_fit and words.dtype.kind == "U" and vectors.dtype.kind == "f"):
+        raise table.error("words must be text [n] and vectors floating-point numbers [n, D]")
+    table.dimension = vectors.shape[1]
+    for word, vector in zip(words.tolist(), vectors, strict=True):
+        if table.wants(word):
+            table.add(word, vector)

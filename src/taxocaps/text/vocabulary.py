@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from taxocaps.config import AtLeast, Config
 from taxocaps.errors import StoreError
 from taxocaps.files import atomic_text, is_decodable, read_lines
-from taxocaps.text.token_chunk import TokenChunk
+from taxocaps.text.tokens import Tokens
 
 __all__ = ["Vocabulary", "VocabularyConfig", "WordCounter"]
 
@@ -28,13 +28,12 @@ class VocabularyConfig(Config):
     """Which words get a number of their own.
 
     Attributes:
-        min_count: The least number of occurrences. One, since a word that is rare in the corpus can have a good vector
-            in a file; raise it to save memory.
-        max_size: The greatest number of words, the most frequent ones; null for no limit.
+        min_count: The least number of occurrences; 1 keeps all words, as for vectors from a file.
+        max_size: The largest number of words, the most frequent ones; null for no limit.
     """
 
     section: ClassVar[str] = "vocabulary"
-    min_count: Annotated[int, AtLeast(1)] = 1
+    min_count: Annotated[int, AtLeast(1)] = 2
     max_size: Annotated[int, AtLeast(1)] | None = None
 
 
@@ -64,9 +63,9 @@ class Vocabulary:
 
         Args:
             counts: How often each word occurs.
-            config: Which words are taken.
+            config: Which words are taken; by default all.
         """
-        config = config or VocabularyConfig()
+        config = config or VocabularyConfig(min_count=1)
         frequent = [(-count, word) for word, count in counts.items() if count >= config.min_count]
         chosen = sorted(frequent)[: config.max_size]
         return cls([word for _, word in chosen], [-count for count, _ in chosen])
@@ -136,10 +135,10 @@ class WordCounter:
         self.exact = True
         self._limit = limit
 
-    def add(self, chunk: TokenChunk) -> None:
+    def add(self, tokens: Tokens) -> None:
         """Count the words of a chunk."""
         counts = self.counts
-        for word, count in zip(chunk.words, chunk.counts().tolist(), strict=True):
+        for word, count in zip(tokens.words, tokens.counts().tolist(), strict=True):
             counts[word] += count
         rare = 1
         while len(self.counts) > self._limit:

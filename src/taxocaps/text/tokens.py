@@ -1,7 +1,7 @@
-"""The words of many documents as a few arrays, and their file."""
+"""The words of many documents as a few arrays, with their positions in the text, and their file."""
 
 from array import array
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -12,28 +12,33 @@ from numpy.typing import NDArray
 
 from taxocaps.errors import StoreError
 from taxocaps.files import atomic_path, open_binary
+from taxocaps.text.tokenizers import split_raw
 
-__all__ = ["TokenChunk", "gather"]
+__all__ = ["Span", "Tokens", "gather", "joined_spans", "locate"]
+
 
 Piece = TypeVar("Piece", bound=Hashable)
 
 
 @dataclass(frozen=True, eq=False)
-class TokenChunk:
-    """The kept words of some documents.
+class Tokens:
+    """The words of some documents, in memory or memory-mapped.
 
     Attributes:
-        words: The distinct words, in order of first appearance.
+        words: The distinct words.
         ids: All words of all documents, as indices into `words`; int32 [words of all documents].
         offsets: Document i has the words `offsets[i]` to `offsets[i + 1]`; int64 [documents + 1].
         sentence_ends: Where sentences end, as positions in `ids`, ascending; int64. The end of every document that has
             words is among them.
+        spans: Where each word stands in its text, as [start, end) in characters, -1 where that is not known; int64
+            [words of all documents, 2], or None if it was not asked for.
     """
 
-    words: tuple[str, ...]
+    words: Sequence[str]
     ids: NDArray[np.int32]
     offsets: NDArray[np.int64]
     sentence_ends: NDArray[np.int64]
+    spans: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         """The number of documents."""
@@ -45,12 +50,44 @@ class TokenChunk:
         for start, end in zip(self.offsets[:-1], self.offsets[1:], strict=True):
             yield list(map(word, self.ids[start:end].tolist()))
 
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """The number of words of each document; int64 [documents]."""
+        return np.diff(self.offsets)
+
+    def document(self, index: int) -> list[str]:
+        """The words of one document."""
+        return [self.words[id] for id in self.ids[self.offsets[index] : self.offsets[index + 1]].tolist()]
+
+    def document_sentence_ends(self, index: int) -> list[int]:
+        """For each sentence of one document, the number of words up to its end."""
+        start, end = self.offsets[index], self.offsets[index + 1]
+        first, last = np.searchsorted(self.sentence_ends, [start, end], side="right")
+        found: list[int] = (self.sentence_ends[first:last] - start).tolist()
+        return found
+
+    def select(self, indices: NDArray[np.int64]) -> "Tokens":
+        """Some of the documents, copied into memory; `words` stays the same."""
+        starts, lengths = self.offsets[indices], self.offsets[indices + 1] - self.offsets[indices]
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        positions = np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1])
+        first, last = (np.searchsorted(self.sentence_ends, bound, side="right") for bound in (starts, starts + lengths))
+        ends = [self.sentence_ends[a:b] for a, b in zip(first.tolist(), last.tolist(), strict=True)]
+        shifted = [part - start + offset for part, start, offset in zip(ends, starts, offsets[:-1], strict=True)]
+        return Tokens(
+            self.words,
+            np.asarray(self.ids[positions], np.int32),
+            offsets,
+            np.concatenate([np.zeros(0, np.int64), *shifted]),
+            None if self.spans is None else self.spans[positions],
+        )
+
     def counts(self) -> NDArray[np.int64]:
         """How often each of `words` occurs; int64 [words]."""
         return np.bincount(self.ids, minlength=len(self.words))
 
     def save(self, path: Path) -> None:
-        """Write the chunk as `.npz`, without pickle; the file appears only when complete."""
+        """Write the tokens as `.npz`, without pickle; the file appears only when complete."""
         with atomic_path(path) as part, part.open("wb") as file:
             np.savez(
                 file,
@@ -62,8 +99,8 @@ class TokenChunk:
             )
 
     @classmethod
-    def load(cls, path: Path) -> "TokenChunk":
-        """Read a chunk that `save` wrote.
+    def load(cls, path: Path) -> "Tokens":
+        """Read tokens that `save` wrote.
 
         Raises:
             FileError: When the file cannot be read.
@@ -81,8 +118,8 @@ class TokenChunk:
         return chunk
 
 
-def gather(documents: Iterable[Iterable[Piece]], words_of: Callable[[Piece], tuple[str, ...]]) -> TokenChunk:
-    """Make a chunk of documents that are given in pieces, without a loop over their words.
+def gather(documents: Iterable[Iterable[Piece]], words_of: Callable[[Piece], tuple[str, ...]]) -> Tokens:
+    """Collect documents that are given in pieces, without a loop over their words.
 
     Args:
         documents: The pieces of each document, such as raw tokens.
@@ -122,7 +159,7 @@ def _expand(
     return words[places], starts
 
 
-def _without_marks(marked: NDArray[np.int32], bounds: NDArray[np.int64], words: tuple[str, ...]) -> TokenChunk:
+def _without_marks(marked: NDArray[np.int32], bounds: NDArray[np.int64], words: tuple[str, ...]) -> Tokens:
     """Take out the sentence marks, number 0, and turn them into positions."""
     is_word = marked != 0
     words_before = np.zeros(len(marked) + 1, np.int64)
@@ -130,7 +167,7 @@ def _without_marks(marked: NDArray[np.int32], bounds: NDArray[np.int64], words: 
     offsets = words_before[bounds]
     # A mark before the first word of a document falls on the end of an earlier document, which is there anyway.
     ends = np.unique(np.concatenate([words_before[:-1][~is_word], offsets]))
-    return TokenChunk(words, marked[is_word] - np.int32(1), offsets, ends[ends > 0])
+    return Tokens(words, marked[is_word] - np.int32(1), offsets, ends[ends > 0])
 
 
 def _cut(text: str, lengths: NDArray[np.int32]) -> tuple[str, ...]:
@@ -140,7 +177,7 @@ def _cut(text: str, lengths: NDArray[np.int32]) -> tuple[str, ...]:
     return tuple(text[end - length : end] for end, length in zip(ends.tolist(), lengths.tolist(), strict=True))
 
 
-def _is_sound(chunk: TokenChunk) -> bool:
+def _is_sound(chunk: Tokens) -> bool:
     """Whether the arrays of a chunk fit together."""
     ids, offsets, ends = chunk.ids, chunk.offsets, chunk.sentence_ends
     shapes = [(array.dtype.str, array.ndim) for array in (ids, offsets, ends)]
@@ -156,3 +193,60 @@ def _is_sound(chunk: TokenChunk) -> bool:
         and (ends[-1:] <= len(ids)).all()
         and ((ids >= 0) & (ids < len(chunk.words))).all()
     )
+
+
+Span = tuple[int, int] | None
+"""The first character of a word and the one after its last; None if the word is not found."""
+
+_REACH = 1_000
+"""How far ahead a word of a foreign tokenizer is looked for; it may be a lemma that stands nowhere."""
+
+
+def locate(text: str, pieces: Iterable[tuple[str | tuple[str, ...], Sequence[str]]]) -> list[Span]:
+    """The places of the words of a text.
+
+    Args:
+        text: The text.
+        pieces: Its pieces in order, each with the words kept of it: a raw token, or a finished word as a tuple of one.
+
+    Returns:
+        A span for each word; the words of one raw token share that of the token, its sentence end left out.
+
+    >>> locate("The cars.", [("The", ()), ("cars.", ("car",))])
+    [(4, 8)]
+    """
+    lower = text.lower()
+    found: list[Span] = []
+    place = 0
+    for piece, words in pieces:
+        if isinstance(piece, str):
+            # Between raw tokens there are no letters: the first place that fits is the right one.
+            start = text.find(piece, place)
+            place = start + len(piece)
+            found.extend([(start, start + len(split_raw(piece)[0]))] * len(words))
+        elif words:
+            span = _ahead(text, lower, words[0], place)
+            place = span[1] if span else place
+            found.append(span)
+    return found
+
+
+def joined_spans(words: Iterable[str]) -> list[Span]:
+    """The places of words in a text that is made of them, joined by single spaces.
+
+    >>> joined_spans(["to", "be"])
+    [(0, 2), (3, 5)]
+    """
+    spans: list[Span] = []
+    place = 0
+    for word in words:
+        spans.append((place, place + len(word)))
+        place += len(word) + 1
+    return spans
+
+
+def _ahead(text: str, lower: str, word: str, place: int) -> Span:
+    start = text.find(word, place, place + _REACH)
+    if start < 0 and len(lower) == len(text):
+        start = lower.find(word.lower(), place, place + _REACH)
+    return (start, start + len(word)) if start >= 0 else None

@@ -1,0 +1,139 @@
+"""Documents on their way from a file to a model: each is tokenised once and encoded once, and travels as one object."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taxocaps.corpus.document import Document
+from taxocaps.encoding.encoders import ENCODERS, Encoder, Encoding
+from taxocaps.text.pipeline import TextConfig, TextPipeline
+from taxocaps.text.tokens import Tokens
+
+__all__ = ["DocumentEncoder", "EncodedDocuments", "chunks", "plain_text"]
+
+_CHUNK_DOCUMENTS = 1_024
+_CHUNK_CHARACTERS = 4_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedDocuments:
+    """Tokenised and encoded documents, in memory or memory-mapped from a store.
+
+    Attributes:
+        documents: The documents; out of a store they come without their texts, and are read anew for each iteration.
+        tokens: Their words.
+        encodings: What encoders made of them, by name.
+        indices: The documents meant, of all that `tokens` and `encodings` hold; None for all of them.
+    """
+
+    documents: Iterable[Document]
+    tokens: Tokens
+    encodings: Mapping[str, Encoding]
+    indices: NDArray[np.int64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.tokens) if self.indices is None else len(self.indices)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """The number of words of each document; int64 [documents]."""
+        return self.tokens.lengths if self.indices is None else self.tokens.lengths[self.indices]
+
+    def select(self, indices: NDArray[np.int64]) -> "EncodedDocuments":
+        """Some of the documents, in the order given; nothing is copied."""
+        indices = np.asarray(indices, np.int64)
+        return replace(self, indices=indices if self.indices is None else self.indices[indices])
+
+    def encoding(self, name: str) -> Encoding:
+        """One of the encodings, of the documents meant."""
+        encoding = self.encodings[name]
+        return encoding if self.indices is None else _Selection(encoding, self.indices)
+
+    def token_chunks(self, size: int = _CHUNK_DOCUMENTS) -> Iterator[Tokens]:
+        """The words of the documents meant, some documents at a time."""
+        for start in range(0, len(self), size):
+            positions = np.arange(start, min(start + size, len(self)))
+            yield self.tokens.select(positions if self.indices is None else self.indices[positions])
+
+
+@dataclass(frozen=True, eq=False)
+class _Selection:
+    """Some documents of an encoding."""
+
+    encoding: Encoding
+    indices: NDArray[np.int64]
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        return self.encoding.lengths[self.indices]
+
+    def arrays(self, documents: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
+        return self.encoding.arrays(self.indices[documents])
+
+
+class DocumentEncoder:
+    """Makes encoded documents out of documents, by the options of a model.
+
+    Attributes:
+        pipeline: Makes words out of texts.
+        encoders: What is made of the words, by name.
+    """
+
+    def __init__(self, text: TextConfig, sections: Mapping[str, Any], threads: int = 1) -> None:
+        """Prepare the text pipeline and the encoders.
+
+        Args:
+            text: The options of the text pipeline.
+            sections: For each encoding that is wanted, by its name, its options.
+            threads: Threads of compiled parts.
+        """
+        self.pipeline = TextPipeline(text)
+        self.encoders: Mapping[str, Encoder] = {
+            name: ENCODERS[name](config, threads) for name, config in sections.items()
+        }
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options by which documents are read, as plain values: the section `text`, then those of the encoders."""
+        sections = {encoder.Config.section: encoder.config.as_mapping() for encoder in self.encoders.values()}
+        return {"text": self.pipeline.config.as_mapping(), **sections}
+
+    def encode(self, documents: Sequence[Document], *, spans: bool = False) -> EncodedDocuments:
+        """Tokenise and encode some documents.
+
+        Args:
+            documents: The documents; a few hundred at a time are fast and small enough.
+            spans: Find out where in its text each word stands, too.
+        """
+        tokens = self.pipeline.tokenize([document.content for document in documents], spans=spans)
+        return EncodedDocuments(documents, tokens, self.encode_tokens(tokens))
+
+    def encode_tokens(self, tokens: Tokens) -> dict[str, Encoding]:
+        """The encodings of tokenised documents."""
+        return {name: encoder.encode(tokens) for name, encoder in self.encoders.items()}
+
+    def stream(self, documents: Iterable[Document], size: int = _CHUNK_DOCUMENTS) -> Iterator[EncodedDocuments]:
+        """Tokenise and encode a stream of documents; one chunk is in memory at a time."""
+        return map(self.encode, chunks(documents, size))
+
+
+def chunks(documents: Iterable[Document], size: int = _CHUNK_DOCUMENTS) -> Iterator[list[Document]]:
+    """Cut a stream of documents into lists that are long enough to be fast and short enough to be small."""
+    chunk: list[Document] = []
+    characters = 0
+    for document in documents:
+        chunk.append(document)
+        characters += len(document.text) if document.tokens is None else sum(map(len, document.tokens))
+        if len(chunk) == size or characters > _CHUNK_CHARACTERS:
+            yield chunk
+            chunk, characters = [], 0
+    if chunk:
+        yield chunk
+
+
+def plain_text(document: Document) -> str:
+    """The text of a document; ready tokens are joined by spaces."""
+    return document.text if document.tokens is None else " ".join(document.tokens)

@@ -1,0 +1,428 @@
+"""The store: the encoded documents of a whole corpus on disk, written in bounded memory, read memory-mapped.
+
+A store is a folder. `manifest.json`, written last, says what it was made from and makes it complete; it opens in
+moments however large it is. Words keep the numbering of the store itself, all words of the corpus, so that one store
+serves models with different vocabularies.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, fields
+from importlib.metadata import version
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from taxocaps._version import __version__
+from taxocaps.config import Config
+from taxocaps.corpus.document import Document, document_name
+from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments, chunks
+from taxocaps.encoding.encoders import ENCODERS, Encoder
+from taxocaps.errors import FileError, GraphError, StoreError
+from taxocaps.files import atomic_text
+from taxocaps.progress import Progress, silent
+from taxocaps.text.pipeline import TextConfig, TextPipeline
+from taxocaps.text.tokens import Tokens
+from taxocaps.text.vocabulary import Vocabulary, WordCounter
+
+__all__ = ["FORMAT", "is_store", "open_store", "read_manifest", "write_store"]
+
+FORMAT = "taxocaps-store/2"
+_MANIFEST, _DOCUMENTS, _VOCABULARY, _TOKENS = "manifest.json", "documents.jsonl", "vocabulary.tsv", "tokens"
+_AGAIN = "encode the corpus again (--overwrite)"
+
+
+def is_store(path: Path | str) -> bool:
+    """Whether a path is a folder with a manifest in it."""
+    return (Path(path) / _MANIFEST).is_file()
+
+
+def write_store(
+    documents: Iterable[Document],
+    encoder: DocumentEncoder,
+    folder: Path,
+    *,
+    cache: Path,
+    source: str = "",
+    progress: Progress = silent,
+    stage: str = "documents",
+) -> Mapping[str, Any]:
+    """Encode documents into a store; memory does not grow with their number.
+
+    An interrupted run leaves its tokenised documents in `cache`, where the next one finds them. A complete store of the
+    same documents and options in `folder` is kept as it is.
+
+    Args:
+        documents: The documents, read once.
+        encoder: How they are tokenised and encoded.
+        folder: An existing folder.
+        cache: A folder for tokenised documents, made if need be.
+        source: Where the documents come from, for messages.
+        progress: Told where the work stands.
+        stage: What the documents are called in progress reports.
+
+    Returns:
+        The manifest.
+
+    Raises:
+        GraphError: For a document that cannot be encoded; it is named.
+    """
+    writer = _StoreWriter(folder, encoder, TokenCache(cache, encoder.pipeline))
+    with atomic_text(folder / _DOCUMENTS) as listing:
+        for chunk in chunks(documents):
+            listing.writelines(writer.read(chunk))
+            progress(f"reading {stage}", writer.documents)
+    if is_store(folder):
+        manifest = read_manifest(folder)
+        if manifest["hashes"] == writer.hashes and manifest["config"] == encoder.options:
+            return manifest
+        (folder / _MANIFEST).unlink()
+    try:
+        writer.encode(lambda done: progress(f"encoding {stage}", done, writer.documents))
+    except GraphError as error:
+        raise GraphError(f"{_document_name(folder, source, error.document or 0)}: {error}") from error
+    manifest = writer.manifest()
+    with atomic_text(folder / _MANIFEST) as file:
+        json.dump(manifest, file, indent=2, ensure_ascii=False)
+        file.write("\n")
+    return manifest
+
+
+def open_store(path: Path | str, encoder: DocumentEncoder | None = None) -> EncodedDocuments:
+    """Open a store for reading.
+
+    Args:
+        path: Its folder.
+        encoder: How a model reads documents; the store must have been made with the same options. None takes the
+            options of the store.
+
+    Raises:
+        StoreError: If there is no store, it is damaged, or its options differ from the encoder's.
+    """
+    path = Path(path)
+    manifest = read_manifest(path)
+    if encoder is None:
+        encoders = _encoders_of(path, manifest)
+    else:
+        _check_options(path, manifest, encoder)
+        encoders = dict(encoder.encoders)
+    vocabulary = Vocabulary.load(path / _VOCABULARY)
+    # Words forgotten while counting millions share one last entry that no vocabulary knows.
+    words = (*vocabulary.words, "")
+    tokens = Tokens(words, **_open_arrays(path, _TOKENS, manifest["arrays"]))
+    if len(tokens.offsets) and tokens.offsets[-1] != len(tokens.ids):
+        raise StoreError(f"{path}: damaged: the token arrays do not fit together; {_AGAIN}")
+    encodings = {}
+    for name, one in encoders.items():
+        if one.stored is None:
+            encodings[name] = one.encode(tokens)
+        else:
+            encodings[name] = one.stored(**_open_arrays(path, name, manifest["arrays"]))
+            if len(encodings[name].lengths) != len(tokens):
+                raise StoreError(f"{path / name}: damaged: it does not fit the tokens; {_AGAIN}")
+    return EncodedDocuments(_Listing(path / _DOCUMENTS), tokens, encodings)
+
+
+def read_manifest(path: Path) -> Mapping[str, Any]:
+    """What a store says of itself.
+
+    Raises:
+        StoreError: If there is no store, or of another format.
+    """
+    if not path.is_dir():
+        raise StoreError(f"{path}: no store there; make one with: taxocaps encode CORPUS --out {path}")
+    try:
+        manifest = json.loads((path / _MANIFEST).read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise StoreError(f"{path}: not a store (no {_MANIFEST} in it)") from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise StoreError(f"{path / _MANIFEST}: cannot be read; {_AGAIN}") from error
+    found = manifest.get("format") if isinstance(manifest, dict) else None
+    if found != FORMAT:
+        raise StoreError(f"{path}: has the format {found!r}, not {FORMAT!r}; {_AGAIN}")
+    for key, kind in {"config": dict, "hashes": dict, "counts": dict, "arrays": dict, "encodings": list}.items():
+        if not isinstance(manifest.get(key), kind):
+            raise StoreError(f"{path / _MANIFEST}: {key} is missing; {_AGAIN}")
+    return manifest  # type: ignore[no-any-return]
+
+
+class TokenCache:
+    """A folder of tokenised chunks that an interrupted run finds again.
+
+    Each file carries in its name a digest of its documents, the pipeline and the versions it was made with, so that a
+    chunk is used again only when it would come out the same.
+    """
+
+    def __init__(self, folder: Path, pipeline: TextPipeline) -> None:
+        """Use `folder`, made if need be; chunks already in it are reused where they fit."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+        self._pipeline = pipeline
+        self._key = f"{__version__} {version('simplemma')} {pipeline.fingerprint}".encode()
+        self._files: list[Path] = []
+
+    def add(self, documents: Sequence[Document]) -> Tokens:
+        """Tokenise the next chunk of documents, or read it back if an earlier run got so far."""
+        index = len(self._files)
+        path = self._folder / f"{index:06d}-{self._digest(documents)}.npz"
+        tokens = _load_if_sound(path)
+        if tokens is None:
+            tokens = self._pipeline.tokenize(document.content for document in documents)
+            for outdated in self._folder.glob(f"{index:06d}-*"):
+                outdated.unlink()
+            tokens.save(path)
+        self._files.append(path)
+        return tokens
+
+    def __iter__(self) -> Iterator[Tokens]:
+        """The chunks in order, read from disk one at a time; may be repeated."""
+        return map(Tokens.load, self._files)
+
+    def _digest(self, documents: Sequence[Document]) -> str:
+        digest = hashlib.sha256(self._key)
+        for document in documents:
+            content = document.content
+            text, kind = (content, "text") if isinstance(content, str) else ("\0".join(content), "tokens")
+            digest.update(f"{kind} {len(text)} {text}".encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()[:32]
+
+
+def _load_if_sound(path: Path) -> Tokens | None:
+    try:
+        return Tokens.load(path) if path.exists() else None
+    except (FileError, StoreError):  # cut off or changed by someone: it is made again
+        return None
+
+
+class _StoreWriter:
+    """Two passes over the documents: words go to the cache and are counted, then arrays are written."""
+
+    def __init__(self, folder: Path, encoder: DocumentEncoder, cache: TokenCache) -> None:
+        self.documents = 0
+        self._folder, self._encoder, self._cache = folder, encoder, cache
+        self._stored = {name: one for name, one in encoder.encoders.items() if one.stored}
+        self._counter = WordCounter()
+        self._source = hashlib.sha256()
+        self._words = self._without_words = 0
+        self._arrays: dict[str, Any] = {}
+
+    def read(self, chunk: Sequence[Document]) -> list[str]:
+        """Take in a chunk; returns its lines of the listing."""
+        tokens = self._cache.add(chunk)
+        self._counter.add(tokens)
+        self.documents += len(chunk)
+        self._words += len(tokens.ids)
+        self._without_words += int(np.count_nonzero(tokens.lengths == 0))
+        lines = [_listed(document) for document in chunk]
+        for document, line in zip(chunk, lines, strict=True):
+            self._source.update(f"{line}{document.content!r}".encode("utf-8", "surrogatepass"))
+        return lines
+
+    @property
+    def hashes(self) -> dict[str, str]:
+        return {"source": self._source.hexdigest(), "text": self._encoder.pipeline.fingerprint}
+
+    def encode(self, progress: Callable[[int], None]) -> None:
+        """Write the tokens in the numbering of the store, and the encodings that are stored."""
+        vocabulary = Vocabulary.from_counts(self._counter.counts)
+        vocabulary.save(self._folder / _VOCABULARY)
+        progress(done := 0)  # the very first time, numba compiles now
+        with ExitStack() as files:
+            writers = {
+                name: files.enter_context(_RaggedWriter(self._folder / name)) for name in (_TOKENS, *self._stored)
+            }
+            for tokens in self._cache:
+                try:
+                    self._append(tokens, vocabulary, writers)
+                except GraphError as error:
+                    raise GraphError(str(error), document=done + (error.document or 0)) from error
+                progress(done := done + len(tokens))
+            for name, writer in writers.items():
+                self._arrays |= {f"{name}/{array}": shape for array, shape in writer.described.items()}
+
+    def _append(self, tokens: Tokens, vocabulary: Vocabulary, writers: Mapping[str, "_RaggedWriter"]) -> None:
+        ids = vocabulary.ids(tokens.words)
+        # As indices into the words of the store, whose last entry stands for words that were forgotten.
+        indices = np.where(ids == Vocabulary.UNKNOWN, len(vocabulary.words), ids - Vocabulary.FIRST).astype(np.int32)
+        ends = {"sentence_ends": tokens.sentence_ends}
+        writers[_TOKENS].append(tokens.offsets, positions=ends, ids=indices[tokens.ids])
+        for name, encoder in self._stored.items():
+            encoding: Any = encoder.encode(tokens, ids)
+            writers[name].append(**{field.name: getattr(encoding, field.name) for field in fields(encoding)})
+
+    def manifest(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "taxocaps": __version__,
+            "config": self._encoder.options,
+            "encodings": list(self._stored),
+            "hashes": self.hashes,
+            "counts": {
+                "documents": self.documents,
+                "words": self._words,
+                "without_words": self._without_words,
+                "vocabulary": len(self._counter.counts),
+            },
+            "counts_are_exact": self._counter.exact,
+            "arrays": self._arrays,
+        }
+
+
+def _listed(document: Document) -> str:
+    entry = {"id": document.id, "labels": document.labels, "split": document.split}
+    return json.dumps(entry) + "\n"  # ASCII: a file's name may hold what UTF-8 cannot
+
+
+@dataclass(frozen=True)
+class _Listing:
+    """The documents of a store, without their texts; read from disk for each iteration."""
+
+    path: Path
+
+    def __iter__(self) -> Iterator[Document]:
+        try:
+            with self.path.open(encoding="utf-8") as file:
+                for line in file:
+                    entry = json.loads(line)
+                    labels = None if entry["labels"] is None else tuple(entry["labels"])
+                    yield Document(id=entry["id"], labels=labels, split=entry["split"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise StoreError(f"{self.path}: cannot be read; {_AGAIN}") from error
+
+
+def _document_name(folder: Path, source: str, index: int) -> str:
+    for position, document in enumerate(_Listing(folder / _DOCUMENTS)):
+        if position == index:
+            name = document_name(document.id, index + 1)
+            return f"{source}, {name}" if source else name
+    raise IndexError(index)
+
+
+class _RaggedWriter:
+    """Appends ragged arrays of documents to `.npy` files; `offsets` says where those of each document begin."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(exist_ok=True)
+        self._folder = folder
+        self._files: dict[str, _ArrayWriter] = {}
+        self._last = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for file in self._files.values():
+            file.close()
+
+    def append(
+        self,
+        offsets: NDArray[np.int64],
+        *,
+        positions: Mapping[str, NDArray[np.int64]] | None = None,
+        **arrays: NDArray[Any],
+    ) -> None:
+        """Add documents; `positions` are arrays of positions, which go on from those before."""
+        if "offsets" not in self._files:
+            self._file("offsets", offsets).append(np.zeros(1, np.int64))
+        shifted = {name: values + self._last for name, values in (positions or {}).items()}
+        for name, values in {**arrays, **shifted}.items():
+            self._file(name, values).append(values)
+        self._files["offsets"].append(offsets[1:] + self._last)
+        self._last += int(offsets[-1])
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """What was written, for the manifest."""
+        return {name: {"dtype": str(file.dtype), "shape": list(file.shape)} for name, file in self._files.items()}
+
+    def _file(self, name: str, values: NDArray[Any]) -> "_ArrayWriter":
+        if name not in self._files:
+            self._files[name] = _ArrayWriter(self._folder / f"{name}.npy", values.dtype, values.shape[1:])
+        return self._files[name]
+
+
+class _ArrayWriter:
+    """Appends to an `.npy` file whose length is not known beforehand."""
+
+    def __init__(self, path: Path, dtype: Any, row: tuple[int, ...]) -> None:
+        self.dtype, self.row, self.length = np.dtype(dtype), row, 0
+        self._file: IO[bytes] = path.open("wb")
+        self._write_header()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.length, *self.row)
+
+    def append(self, values: NDArray[Any]) -> None:
+        self._file.write(np.ascontiguousarray(values, self.dtype).data)
+        self.length += len(values)
+
+    def close(self) -> None:
+        # numpy pads the header of an array so that its length can be written again in place.
+        with self._file:
+            self._file.seek(0)
+            self._write_header()
+
+    def _write_header(self) -> None:
+        header = {"descr": npy.dtype_to_descr(self.dtype), "fortran_order": False, "shape": self.shape}
+        npy.write_array_header_1_0(self._file, header)
+
+
+def _open_arrays(path: Path, name: str, described: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    found = {
+        key.partition("/")[2]: _open_array(path / f"{key}.npy", shape)
+        for key, shape in described.items()
+        if key.startswith(f"{name}/")
+    }
+    if not found:
+        raise StoreError(f"{path / name}: is missing from the store; {_AGAIN}")
+    return found
+
+
+def _open_array(file: Path, described: Any) -> NDArray[Any]:
+    try:
+        # An array without rows cannot be mapped, but is small enough to read.
+        is_small = file.stat().st_size < 1_024
+        array: NDArray[Any] = np.load(file, mmap_mode=None if is_small else "r", allow_pickle=False)
+    except FileNotFoundError as error:
+        raise StoreError(f"{file}: is missing from the store; {_AGAIN}") from error
+    except Exception as error:  # a damaged header can fail in a dozen ways
+        raise StoreError(f"{file}: damaged or cut off; {_AGAIN}") from error
+    expected = described if isinstance(described, dict) else {}
+    if list(array.shape) != expected.get("shape") or str(array.dtype) != expected.get("dtype"):
+        raise StoreError(f"{file}: does not match {_MANIFEST}; {_AGAIN}")
+    return array
+
+
+def _encoders_of(path: Path, manifest: Mapping[str, Any]) -> dict[str, Encoder]:
+    encoders = {}
+    for name in manifest["encodings"]:
+        kind = ENCODERS[name]
+        encoders[name] = kind(kind.Config.model_validate(manifest["config"].get(kind.Config.section, {})))
+    return encoders
+
+
+def _check_options(path: Path, manifest: Mapping[str, Any], encoder: DocumentEncoder) -> None:
+    """Refuse a store that was made with other options than a model's, and name the first that differs."""
+    stored = {name: one for name, one in encoder.encoders.items() if one.stored}
+    for name in stored:
+        if name not in manifest["encodings"]:
+            raise StoreError(f"{path}: has no {name}, which the model reads; encode it with --model NAME")
+    wanted: dict[str, Config] = {TextConfig.section: encoder.pipeline.config}
+    wanted |= {one.Config.section: one.config for one in stored.values()}
+    for section, config in wanted.items():
+        theirs = manifest["config"].get(section, {})
+        for key, value in config.as_mapping().items():
+            if theirs.get(key) != value:
+                raise StoreError(
+                    f"{path}: was encoded with {section}.{key}={theirs.get(key)}, but the model has {value}; "
+                    f"encode it again with --set {section}.{key}={value}"
+                )
+    if manifest["hashes"].get("text") != encoder.pipeline.fingerprint:
+        raise StoreError(f"{path}: was encoded with other stop words or another tokenizer; {_AGAIN}")
