@@ -4,15 +4,16 @@ import difflib
 from collections.abc import Mapping
 from typing import Any
 
-from taxocaps.catalogue.model import Model
-from taxocaps.catalogue.registry import find_model
-from taxocaps.config import merge, resolve
+from taxocaps.catalogue.models import ModelSpec, find_model
+from taxocaps.config import Config, merge
+from taxocaps.encoding.encoders import ENCODERS
 from taxocaps.errors import ConfigError
-from taxocaps.estimators.config import ModelConfig, used_sections
+from taxocaps.scorers.base import SCORERS, ModelConfig
+from taxocaps.text.pipeline import TextConfig
 
-__all__ = ["DEFAULT_MODEL", "PRESETS", "model_config"]
+__all__ = ["PRESETS", "encoding_config", "model_config"]
 
-DEFAULT_MODEL = "HE-AGCRCNN"
+
 
 _PAPER: Mapping[str, Any] = {
     "graph": {"window": 3, "radius": 5, "N": 100, "K": 25, "T": 20},
@@ -77,56 +78,67 @@ def model_config(model: str, preset: str, *layers: Mapping[str, Any]) -> ModelCo
     Raises:
         ConfigError: For an unknown name or option, or for one that contradicts the model.
     """
-    found = find_model(model)
-    named = _find_preset(preset)
-    if not found.is_variant:  # presets have settings for the sizes and the loss of our own networks only
-        named = {section: values for section, values in named.items() if section not in ("network", "loss")}
-    given = merge(*layers)
-    _check_kind(found, given)
-    config = resolve(ModelConfig, named, found.usual, found.axes, given)
-    _check_sections(found, config, given)
-    _check_axes(found, config)
-    return config
+    spec, given = find_model(model), merge(*layers)
+    _check_axes(spec, given)
+    options = merge(spec.axes, given)
+    kind = SCORERS[str(options["scorer"])].config_type(options)
+    usual = merge(_preset(spec, preset), spec.usual)
+    sections = {section: values for section, values in usual.items() if section in kind.model_fields}
+    _check_sections(spec, kind, given)
+    return kind.model_validate(merge(sections, options))
 
 
-def _check_kind(model: Model, given: Mapping[str, Any]) -> None:
-    """Refuse another kind of network before its options are looked at, which are others."""
-    network, decided = given.get("network"), model.axes.get("network", {}).get("kind")
-    if decided and isinstance(network, Mapping) and network.get("kind", decided) != decided:
-        raise _contradiction(model, "network.kind", network["kind"], decided)
+def encoding_config(model: str, preset: str, *layers: Mapping[str, Any]) -> tuple[TextConfig, dict[str, Config]]:
+    """How a model reads documents: the options of the text pipeline, and those of each encoding by its name.
+
+    Needs no library that only networks need. Sections of `layers` that do not matter here are passed over.
+    """
+    spec = find_model(model)
+    options = merge(_preset(spec, preset), spec.usual, spec.axes, *layers)
+    configs = {name: ENCODERS[name].Config for name in spec.reads}
+    sections = {name: config.model_validate(options.get(config.section, {})) for name, config in configs.items()}
+    return TextConfig.model_validate(options.get(TextConfig.section, {})), sections
 
 
-def _check_axes(model: Model, config: ModelConfig) -> None:
-    """Refuse options that contradict the name of a model."""
-    for section, decided in model.axes.items():
-        found = getattr(config, section)
-        if not isinstance(decided, Mapping):
-            if found != decided:
-                raise _contradiction(model, section, found, decided)
-            continue
-        for key, value in decided.items():
-            if getattr(found, key) != value:
-                raise _contradiction(model, f"{section}.{key}", getattr(found, key), value)
-
-
-def _contradiction(model: Model, key: str, found: object, wanted: object) -> ConfigError:
-    return ConfigError(
-        f"{key}={found} contradicts the model {model.name}, which has {wanted}; "
-        "leave it out, or choose another model (see: taxocaps models)"
-    )
-
-
-def _check_sections(model: Model, config: ModelConfig, given: Mapping[str, Any]) -> None:
-    """Refuse options that the model would never look at."""
-    used = used_sections(config)
-    for section in given:
-        if section in vars(config) and section not in used:
-            raise ConfigError(f"{model.name} has no options {section}; it has {', '.join(sorted(used))}")
-
-
-def _find_preset(name: str) -> Mapping[str, Any]:
-    if name in PRESETS:
+def _preset(spec: ModelSpec, name: str) -> Mapping[str, Any]:
+    if name not in PRESETS:
+        nearest = difflib.get_close_matches(name, PRESETS, n=1)
+        hint = f"did you mean {nearest[0]}?" if nearest else f"there are {', '.join(PRESETS)}"
+        raise ConfigError(f"no preset is called {name!r}; {hint}")
+    if spec.is_variant:
         return PRESETS[name]
-    nearest = difflib.get_close_matches(name, PRESETS, n=1)
-    hint = f"did you mean {nearest[0]}?" if nearest else f"there are {', '.join(PRESETS)}"
-    raise ConfigError(f"no preset is called {name!r}; {hint}")
+    # Presets have settings for the sizes and the loss of the paper's own networks only.
+    return {section: values for section, values in PRESETS[name].items() if section not in ("network", "loss")}
+
+
+def _check_axes(spec: ModelSpec, given: Mapping[str, Any]) -> None:
+    """Refuse options that contradict the name of a model."""
+    for section, decided in spec.axes.items():
+        found = given.get(section)
+        if not isinstance(decided, Mapping):
+            _check_axis(spec, section, given.get(section, decided), decided)
+        elif isinstance(found, Mapping):
+            for key, value in decided.items():
+                _check_axis(spec, f"{section}.{key}", found.get(key, value), value)
+
+
+def _check_axis(spec: ModelSpec, key: str, found: Any, decided: Any) -> None:
+    plain = [tuple(value) if isinstance(value, list) else value for value in (found, decided)]
+    if str(plain[0]) != str(plain[1]):
+        raise ConfigError(
+            f"{key}={found} contradicts the model {spec.name}, which has {decided}; "
+            "leave it out, or choose another model (see: taxocaps models)"
+        )
+
+
+def _check_sections(spec: ModelSpec, kind: type[ModelConfig], given: Mapping[str, Any]) -> None:
+    """Refuse options that the model would never look at, with what it has instead."""
+    if spec.axes.get("text") == {"tokenizer": "characters"} and set(given.get("text", ())) - {"tokenizer", "language"}:
+        raise ConfigError(f"{spec.name} reads characters; it has no options of words (text)")
+    known = {section for preset in PRESETS.values() for section in preset} | _SECTIONS
+    for section in given:
+        if section not in kind.model_fields and section in known:
+            raise ConfigError(f"{spec.name} has no options {section}; it has {', '.join(sorted(kind.model_fields))}")
+
+
+_SECTIONS = {"bag", "linear", "vocabulary", "label_vectors", *(ENCODERS[name].Config.section for name in ENCODERS)}

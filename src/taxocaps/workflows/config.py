@@ -1,114 +1,207 @@
-"""The configuration of a whole run: the sections of all stages, resolved from files and `--set` overrides."""
+"""The configuration of a command: defaults, preset, file, `--set` and options, resolved once, in this order."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from taxocaps.config import Config, nested, parse_override, read_mapping, resolve
+from taxocaps.config import Between, Config, json_schema, nested, parse_override, read_mapping, resolve
 from taxocaps.corpus.fields import CorpusConfig
 from taxocaps.errors import ConfigError
-from taxocaps.graph.config import GraphConfig
-from taxocaps.text.pipeline import TextConfig
-from taxocaps.text.vectors import VectorsConfig
-from taxocaps.text.vocabulary import VocabularyConfig
 
-if TYPE_CHECKING:
-    from taxocaps.workflows.run_config import RunConfig
+if TYPE_CHECKING:  # a command that only reads documents need not load the models
+    from taxocaps.encoding.documents import DocumentEncoder
+    from taxocaps.scorers.base import ModelConfig
+    from taxocaps.text.pipeline import TextConfig
 
 __all__ = [
-    "TRAINING_KEYS",
+    "DEFAULT_MODEL",
     "EncodeConfig",
-    "config_as_mapping",
-    "config_as_yaml",
-    "resolve_config",
+    "RunConfig",
+    "config_schema",
+    "resolve_corpus_config",
+    "resolve_encode_config",
     "resolve_run_config",
 ]
 
-TRAINING_KEYS = (
-    *("model", "preset", "seed", "labels"),
-    *("family", "bag", "linear", "tokens", "network"),
-    *("loss", "walks", "label_vectors", "training", "decision"),
-)
-"""The keys of a configuration that only training reads; named here so that other commands need not load torch."""
+DEFAULT_MODEL = "HE-AGCRCNN"
+
+Layers = Sequence[Mapping[str, Any]]
 
 
-class EncodeConfig(Config):
-    """Everything that decides how documents become words-matrices."""
+class _RunKeys(Config):
+    """The keys of a run that are no options of the model.
 
-    corpus: CorpusConfig = field(default_factory=CorpusConfig)
-    text: TextConfig = field(default_factory=TextConfig)
-    vocabulary: VocabularyConfig = field(default_factory=VocabularyConfig)
-    graph: GraphConfig = field(default_factory=GraphConfig)
-    vectors: VectorsConfig = field(default_factory=VectorsConfig)
-
-
-def resolve_config(
-    file: Path | None = None, overrides: Iterable[str] = (), options: Mapping[str, object] | None = None
-) -> EncodeConfig:
-    """The defaults, then a YAML or TOML file, then overrides, then options.
-
-    Args:
-        file: A configuration file.
-        overrides: Texts such as `graph.window=4`.
-        options: Values by their full key, such as `{"corpus.text_field": "body"}`.
+    Attributes:
+        model: The name of a model; `taxocaps models` lists them.
+        preset: Named settings that the other keys change.
+        seed: Random seed.
+        corpus: How documents are read.
     """
-    layers = _layers(file, overrides, options)
-    # One file may serve all commands: what only training reads is passed over here.
-    encoding = [{key: value for key, value in layer.items() if key not in TRAINING_KEYS} for layer in layers]
-    if file is not None:
-        try:
-            resolve(EncodeConfig, encoding[0])
-        except ConfigError as error:  # name the file if it alone, the first of the layers, is at fault
-            raise ConfigError(f"{file}: {error}") from error
-    return resolve(EncodeConfig, *encoding)
+
+    model: str = DEFAULT_MODEL
+    preset: str = "default"
+    seed: Annotated[int, Between(0, 2**31 - 1)] = 0
+    corpus: CorpusConfig = CorpusConfig()
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """Everything that decides a training run.
+
+    Attributes:
+        model: The name of a model.
+        preset: The name of a preset.
+        seed: Random seed.
+        corpus: How documents are read.
+        options: The options of the model.
+    """
+
+    model: str
+    preset: str
+    seed: int
+    corpus: CorpusConfig
+    options: "ModelConfig"
+
+    def as_mapping(self) -> dict[str, Any]:
+        """All keys as nested plain values."""
+        named = {"model": self.model, "preset": self.preset, "seed": self.seed, "corpus": self.corpus.as_mapping()}
+        return {**named, **self.options.as_mapping()}
+
+    def as_yaml(self) -> str:
+        """All keys as the text of a YAML file."""
+        import yaml
+
+        return str(yaml.safe_dump(self.as_mapping(), sort_keys=False, allow_unicode=True))
+
+
+@dataclass(frozen=True)
+class EncodeConfig:
+    """How a model reads documents.
+
+    Attributes:
+        corpus: How documents are read.
+        text: How texts become words.
+        encodings: What is made of the words, by name, each with its options.
+    """
+
+    corpus: CorpusConfig
+    text: "TextConfig"
+    encodings: Mapping[str, Config]
+
+    def encoder(self, threads: int = 1) -> "DocumentEncoder":
+        """What tokenises and encodes documents by these options."""
+        from taxocaps.encoding.documents import DocumentEncoder
+
+        return DocumentEncoder(self.text, self.encodings, threads)
 
 
 def resolve_run_config(
     file: Path | None = None, overrides: Iterable[str] = (), options: Mapping[str, object] | None = None
-) -> "RunConfig":
-    """The configuration of training: the preset, what the model decides, then as `resolve_config`."""
+) -> RunConfig:
+    """The configuration of training.
+
+    Args:
+        file: A YAML or TOML file; the section `serve` in it is passed over.
+        overrides: Texts such as `graph.window=4`.
+        options: Values by their full key, such as `{"corpus.text_field": "body"}`.
+
+    Raises:
+        ConfigError: For an unknown key or a value that is not allowed; a file is named if it alone is at fault.
+    """
     layers = _layers(file, overrides, options)
-    if file is not None:
-        try:  # with the model that is meant: its name decides which keys there are
-            _run_config([*layers[:1], *({"model": layer["model"]} for layer in layers if "model" in layer)])
-        except ConfigError as error:
-            raise ConfigError(f"{file}: {error}") from error
+    _check_file(file, layers, lambda parts: _run_config([*parts, *_named(layers)]))
     return _run_config(layers)
 
 
-def _run_config(layers: Sequence[Mapping[str, Any]]) -> "RunConfig":
+def resolve_encode_config(
+    file: Path | None = None, overrides: Iterable[str] = (), options: Mapping[str, object] | None = None
+) -> EncodeConfig:
+    """How the model that is named, or the default model, reads documents; arguments as in `resolve_run_config`.
+
+    One file may serve all commands: what only training reads is passed over in it, but not in overrides.
+    """
+    layers = _layers(file, overrides, options)
+    _check_file(file, layers, lambda parts: _encode_config([*parts, *_named(layers)]))
+    found = _encode_config(layers)
+    sections = ("text", *(config.section for config in found.encodings.values()))
+    _refuse_others(layers[1:] if file else layers, (*_RunKeys.model_fields, *sections))
+    return found
+
+
+def resolve_corpus_config(
+    file: Path | None = None, overrides: Iterable[str] = (), options: Mapping[str, object] | None = None
+) -> CorpusConfig:
+    """How documents are read, for commands that need no more; arguments as in `resolve_run_config`."""
+    layers = _layers(file, overrides, options)
+    _refuse_others(layers[1:] if file else layers, ("corpus",))
+    _check_file(file, layers, _corpus_config)
+    return _corpus_config(layers)
+
+
+def config_schema(model: str = DEFAULT_MODEL, preset: str = "default") -> dict[str, Any]:
+    """The JSON schema of the configuration of a model."""
     from taxocaps.catalogue.presets import model_config
-    from taxocaps.workflows.run_config import RUN_KEYS, RunConfig
 
-    def part(*, of_run: bool) -> list[Mapping[str, Any]]:
-        return [{key: value for key, value in layer.items() if (key in RUN_KEYS) == of_run} for layer in layers]
-
-    named = resolve(RunConfig, *part(of_run=True))
-    return replace(named, **vars(model_config(named.model, named.preset, *part(of_run=False))))
-
-
-def config_as_mapping(config: "RunConfig") -> Mapping[str, Any]:
-    """The options that the model reads, as nested plain values."""
-    from taxocaps.estimators.config import used_options
-
-    return used_options(config)
+    options = json_schema(type(model_config(model, preset)))
+    named = json_schema(_RunKeys)
+    return {
+        **options,
+        "title": f"taxocaps configuration of {model}",
+        "properties": {**named["properties"], **options["properties"]},
+        "$defs": {**named.get("$defs", {}), **options.get("$defs", {})},
+    }
 
 
-def config_as_yaml(config: "RunConfig") -> str:
-    """The options that the model reads, as the text of a YAML file."""
-    import yaml
+def _run_config(layers: Layers) -> RunConfig:
+    from taxocaps.catalogue.presets import model_config
 
-    return str(yaml.safe_dump(dict(config_as_mapping(config)), sort_keys=False, allow_unicode=True))
+    named = _run_keys(layers)
+    others = [{key: value for key, value in layer.items() if key not in _RunKeys.model_fields} for layer in layers]
+    options = model_config(named.model, named.preset, *others)
+    return RunConfig(named.model, named.preset, named.seed, named.corpus, options)
+
+
+def _encode_config(layers: Layers) -> EncodeConfig:
+    from taxocaps.catalogue.presets import encoding_config
+
+    named = _run_keys(layers)
+    return EncodeConfig(named.corpus, *encoding_config(named.model, named.preset, *layers))
+
+
+def _corpus_config(layers: Layers) -> CorpusConfig:
+    return _run_keys([{key: value for key, value in layer.items() if key == "corpus"} for layer in layers]).corpus
+
+
+def _run_keys(layers: Layers) -> _RunKeys:
+    return resolve(_RunKeys, *({k: v for k, v in layer.items() if k in _RunKeys.model_fields} for layer in layers))
+
+
+def _named(layers: Layers) -> list[dict[str, Any]]:
+    """The model that is meant: its name decides which keys there are."""
+    return [{"model": layer["model"]} for layer in layers if "model" in layer]
 
 
 def _layers(
     file: Path | None, overrides: Iterable[str], options: Mapping[str, object] | None
 ) -> list[Mapping[str, Any]]:
-    # One file may serve all commands: what only the server reads is passed over here.
     from_file = [{key: value for key, value in read_mapping(file).items() if key != "serve"}] if file else []
-    return [
-        *from_file,
-        *map(parse_override, overrides),
-        *(nested(key, value) for key, value in (options or {}).items()),
-    ]
+    given = ((key.replace("__", "."), value) for key, value in (options or {}).items())
+    return [*from_file, *map(parse_override, overrides), *(nested(key, value) for key, value in given)]
+
+
+def _check_file(file: Path | None, layers: Layers, check: Any) -> None:
+    """Name the file if it alone, the first of the layers, is at fault."""
+    if file is None:
+        return
+    try:
+        check(layers[:1])
+    except ConfigError as error:
+        raise ConfigError(f"{file}: {error}") from error
+
+
+def _refuse_others(layers: Layers, known: Sequence[str]) -> None:
+    for layer in layers:
+        for key in layer:
+            if key not in known:
+                raise ConfigError(f"this command has no options {key}; it has {', '.join(known)}")

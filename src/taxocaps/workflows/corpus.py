@@ -6,7 +6,7 @@ from pathlib import Path
 
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.fields import CorpusConfig, Format
-from taxocaps.corpus.readers import ReadReport, read_documents
+from taxocaps.corpus.readers import ReadReport
 from taxocaps.corpus.statistics import CorpusReport
 from taxocaps.corpus.statistics import check_corpus as check_documents
 from taxocaps.corpus.writers import write_documents
@@ -14,6 +14,7 @@ from taxocaps.files import format_stem, refuse_same_file
 from taxocaps.progress import Progress, silent
 from taxocaps.taxonomy.readers import read_taxonomy
 from taxocaps.text.pipeline import TextConfig, TextPipeline
+from taxocaps.workflows.sources import read_source
 
 __all__ = ["CheckedCorpus", "check_corpus", "convert_corpus"]
 
@@ -60,7 +61,7 @@ def check_corpus(
         found = check_documents(documents, labels)
     else:
         pipeline = TextPipeline(text)
-        found = check_documents(documents, labels, words_of=lambda text: pipeline(text).words)
+        found = check_documents(documents, labels, words_of=lambda text: pipeline.tokenize([text]).document(0))
     return CheckedCorpus(found, tuple(_findings(found)), reading.skipped, tuple(reading.messages))
 
 
@@ -78,7 +79,7 @@ def convert_corpus(
     """
     refuse_same_file(source, target)
     reading, config = ReadReport(), config or CorpusConfig()
-    documents = _counted(read_documents(source, config, report=reading), reading, progress)
+    documents = _counted(read_source(source, config, report=reading), reading, progress)
     write_documents(documents, target, format=format, config=CorpusConfig(label_separator=config.label_separator))
     return reading
 
@@ -87,7 +88,7 @@ def _by_split(
     files: Sequence[Path], config: CorpusConfig, reading: ReadReport, progress: Progress
 ) -> Iterator[tuple[str, Document]]:
     for file, name in zip(files, _split_names(files), strict=True):
-        for document in _counted(read_documents(file, config, report=reading), reading, progress):
+        for document in _counted(read_source(file, config, report=reading), reading, progress):
             yield (document.split or name) if len(files) == 1 else name, document
 
 

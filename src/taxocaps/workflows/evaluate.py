@@ -1,58 +1,61 @@
 """Measure a model on labelled documents, or predictions against the truth."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from taxocaps.corpus.classes import Classes
+import numpy as np
+from numpy.typing import NDArray
+
+from taxocaps.corpus.document import Document
 from taxocaps.corpus.fields import CorpusConfig
-from taxocaps.corpus.labels import collect_classes, count_unseen, label_matrix
+from taxocaps.corpus.labels import Classes, LabelLists, collect_classes, count_unseen, label_matrix
 from taxocaps.errors import CorpusError
-from taxocaps.estimators.base import Labelled
-from taxocaps.estimators.model import FittedModel
-from taxocaps.estimators.persistence import load_model
 from taxocaps.files import read_lines
-from taxocaps.metrics.evaluation import Evaluation, evaluate
+from taxocaps.metrics.evaluation import Evaluation
+from taxocaps.metrics.evaluation import evaluate as evaluate_labels
 from taxocaps.progress import Progress, silent
+from taxocaps.scorers.model import FittedModel
 from taxocaps.taxonomy.readers import read_taxonomy
-from taxocaps.workflows.labelled import Documents, read_labelled
+from taxocaps.workflows.predict import as_model
+from taxocaps.workflows.sources import encoded_stream, listed_documents
 
-__all__ = ["evaluate_documents", "evaluate_model", "evaluate_predictions"]
+__all__ = ["evaluate", "evaluate_predictions"]
 
 
-def evaluate_model(
-    model: Path,
-    test: Path,
-    corpus: CorpusConfig | None = None,
+def evaluate(
+    model: FittedModel | Path | str,
+    documents: Path | str,
     *,
+    corpus: CorpusConfig | None = None,
     trust_code: bool = False,
     progress: Progress = silent,
 ) -> Evaluation:
-    """Measure a model on labelled documents.
-
-    Labels that the model cannot give count as missed.
+    """Measure a model on labelled documents; labels that it cannot give count as missed.
 
     Args:
-        model: The model's folder.
-        test: Labelled documents.
-        corpus: How to read them.
-        trust_code: Whether a tokenizer that the model names may be run.
+        model: A model, or its folder.
+        documents: A file of labelled documents, or a store.
+        corpus: How to read a file.
+        trust_code: Whether code that the model names may be run.
         progress: Told where the work stands.
     """
-    fitted = load_model(model, trust_code=trust_code)
-    documents = read_labelled(test, corpus or CorpusConfig())
-    _check_labelled(test, documents)
-    progress("labelling documents", 0, len(documents.texts))
-    found = evaluate_documents(fitted, documents)
-    progress("labelling documents", len(documents.texts), len(documents.texts))
-    return found
+    fitted, path = as_model(model, trust_code=trust_code), Path(documents)
+    scores, labels = [], []
+    for encoded in encoded_stream(path, fitted.scorer.encoder, corpus):
+        scores.append(fitted.scores(encoded))
+        labels += [document.labels or () for document in encoded.documents]
+        progress("labelling documents", len(labels))
+    _check_labelled(path, labels)
+    progress("labelling documents", len(labels), len(labels))
+    return _evaluate(fitted, labels, np.concatenate(scores))
 
 
-def evaluate_documents(model: FittedModel, documents: Documents) -> Evaluation:
-    """How good a model is on documents, whose labels may be unknown to it."""
+def _evaluate(model: FittedModel, labels: LabelLists, scores: NDArray[np.float32]) -> Evaluation:
     classes, ancestors = model.classes, model.config.labels.ancestors
-    truth = label_matrix(documents.labels, classes.names, classes.taxonomy, ancestors)
-    return model.evaluate(Labelled(documents.texts, truth), unseen=count_unseen(documents.labels, classes.names))
+    truth = label_matrix(labels, classes.names, classes.taxonomy, ancestors)
+    return model.evaluate(truth, scores, unseen=count_unseen(labels, classes.names))
 
 
 def evaluate_predictions(
@@ -60,7 +63,7 @@ def evaluate_predictions(
 ) -> Evaluation:
     """Measure predictions, such as `taxocaps predict` writes them, against labelled documents.
 
-    Documents are matched by their ids, or their places where they have none; predictions without ids one by one.
+    Documents are matched by their ids, or their positions where they have none; predictions without ids one by one.
 
     Args:
         predictions: JSONL with `id` and `labels`: names, or objects with `label`.
@@ -68,15 +71,16 @@ def evaluate_predictions(
         corpus: How to read them.
         taxonomy: For hierarchical figures and levels.
     """
-    documents = read_labelled(truth, corpus or CorpusConfig())
-    _check_labelled(truth, documents)
+    documents = list(listed_documents(truth, corpus))
+    labels = [document.labels or () for document in documents]
+    _check_labelled(truth, labels)
     found = _matched(predictions, documents, truth)
-    lists = [*documents.labels, *found]
+    lists = [*labels, *found]
     tree = read_taxonomy(taxonomy).with_labels(sorted(set().union(*lists))) if taxonomy else None
     names = collect_classes(lists, tree)
     classes = Classes(names, tree) if tree is not None else None
-    return evaluate(
-        label_matrix(documents.labels, names),
+    return evaluate_labels(
+        label_matrix(labels, names),
         label_matrix(found, names),
         names=names,
         levels=classes.levels if classes else None,
@@ -84,15 +88,15 @@ def evaluate_predictions(
     )
 
 
-def _check_labelled(path: Path, documents: Documents) -> None:
-    if not any(documents.labels):
+def _check_labelled(path: Path, labels: Sequence[Sequence[str]]) -> None:
+    if not any(labels):
         raise CorpusError(f"{path}: no document carries a label; there is nothing to measure against")
 
 
-def _matched(path: Path, documents: Documents, truth: Path) -> list[tuple[str, ...]]:
+def _matched(path: Path, documents: Sequence[Document], truth: Path) -> list[tuple[str, ...]]:
     """The predicted labels of each document, in the order of the truth."""
     rows = [_row(path, number, line) for number, line in read_lines(path) if line.strip()]
-    wanted = [id or str(number) for number, id in enumerate(documents.ids, start=1)]  # as `predict` names them
+    wanted = [document.id or str(position) for position, document in enumerate(documents, 1)]  # as `predict` names them
     if all(id is None for id, _ in rows):
         if len(rows) != len(wanted):
             raise CorpusError(

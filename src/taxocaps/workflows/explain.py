@@ -3,27 +3,33 @@
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.fields import CorpusConfig
 from taxocaps.corpus.readers import read_documents
+from taxocaps.encoding.store import is_store
 from taxocaps.errors import CorpusError, FileError
-from taxocaps.estimators.explainer import explain_document
-from taxocaps.estimators.explanations import Explanation
-from taxocaps.estimators.model import FittedModel
-from taxocaps.estimators.persistence import load_model
+from taxocaps.explain.explain import explain_document, explain_encoded
+from taxocaps.explain.explanation import Explanation
 from taxocaps.files import atomic_text, is_decodable, refuse_same_file
 from taxocaps.report.explanation_page import explanation_page
+from taxocaps.scorers.model import FittedModel
+from taxocaps.workflows.predict import as_model
+from taxocaps.workflows.sources import find_encoded
 
 __all__ = ["Explanation", "explain", "find_document"]
 
 
-def explain(
-    model: str | Path | FittedModel,
-    document: str | Document,
+def explain(  # noqa: PLR0913 - a front door: each argument stands for itself
+    model: FittedModel | Path | str,
+    document: str | Document | Path,
     *,
+    id: str | None = None,
+    corpus: CorpusConfig | None = None,
     labels: Sequence[str] = (),
     near_misses: int = 5,
+    method: str | None = None,
     out: str | Path | None = None,
     trust_code: bool = False,
 ) -> Explanation:
@@ -31,29 +37,45 @@ def explain(
 
     Args:
         model: A model, or its folder.
-        document: A text, or a document out of a file.
+        document: A text, a document, or the path of a file or store of documents.
+        id: Which document of a file.
+        corpus: How to read a file.
         labels: The labels to explain; by default all that are given or, if there are none, the nearest miss.
-        near_misses: How many labels that were not given are told too.
+        near_misses: How many labels that were not given are listed, too.
+        method: The name of an explainer, such as `occlusion`; by default the one of the model.
         out: The page to write.
-        trust_code: Whether a tokenizer that the model names may be run.
+        trust_code: Whether code that the model names may be run.
     """
-    if isinstance(document, str):
-        if not is_decodable(document):
-            raise FileError("the text is not valid Unicode; put it into a file and name its encoding with --encoding")
-        document = Document(document)
-    if not isinstance(model, FittedModel):
-        model = load_model(Path(model), trust_code=trust_code)
-    found = explain_document(model, document.content, title=document.id, labels=labels, near_misses=near_misses)
+    wanted: dict[str, Any] = {"labels": labels, "near_misses": near_misses, "method": method}
+    if isinstance(document, Path) and is_store(document):
+        fitted = as_model(model, trust_code=trust_code)
+        encoded = find_encoded(document, fitted.scorer.encoder, id)
+        found = explain_encoded(fitted, encoded, " ".join(encoded.tokens.document(0)), **wanted)
+    else:
+        given = _as_document(document, id, corpus, Path(out) if out is not None else None)
+        found = explain_document(as_model(model, trust_code=trust_code), given, **wanted)
     if out is not None:
         with atomic_text(Path(out)) as page:
             page.write(explanation_page(found))
     return found
 
 
+def _as_document(
+    document: str | Document | Path, id: str | None, corpus: CorpusConfig | None, out: Path | None
+) -> Document:
+    if isinstance(document, Path):
+        return find_document(document, id, corpus, out=out)
+    if isinstance(document, Document):
+        return document
+    if not is_decodable(document):
+        raise FileError("the text is not valid Unicode; put it into a file and name its encoding with --encoding")
+    return Document(document)
+
+
 def find_document(
     source: Path, id: str | None = None, corpus: CorpusConfig | None = None, *, out: Path | None = None
 ) -> Document:
-    """One document of a file; documents without an id have their place, counted from 1.
+    """One document of a file; documents without an id have their position, counted from 1.
 
     Args:
         source: Documents in any format; `-` for standard input.
@@ -72,7 +94,7 @@ def find_document(
         if others:
             raise CorpusError(f"{source}: has several documents; choose one of them with --id")
         return first
-    for number, document in enumerate(documents, 1):
-        if (document.id or str(number)) == id:
+    for position, document in enumerate(documents, 1):
+        if (document.id or str(position)) == id:
             return document
     raise CorpusError(f"{source}: no document has the id {id!r}")

@@ -4,16 +4,18 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from taxocaps.corpus.fields import CorpusConfig
-from taxocaps.corpus.readers import SUFFIXES, read_documents
 from taxocaps.errors import CorpusError, FileError
 from taxocaps.files import atomic_text, format_suffix, is_decodable, read_text, refuse_same_file
+from taxocaps.graph.config import GraphConfig
 from taxocaps.graph.document_graph import GraphOfWords
 from taxocaps.progress import Progress, silent
 from taxocaps.report.graph_page import graph_page
 from taxocaps.text.pipeline import TextPipeline
-from taxocaps.workflows.config import EncodeConfig
+from taxocaps.workflows.config import EncodeConfig, resolve_encode_config
+from taxocaps.workflows.sources import read_source
 
 __all__ = ["CentralWord", "GraphReport", "MatrixRow", "graph_of_words", "inspect_document"]
 
@@ -51,16 +53,23 @@ class GraphReport:
     page: str | None
 
 
-def graph_of_words(document: str | Sequence[str], config: EncodeConfig | None = None) -> GraphOfWords:
+def graph_of_words(
+    document: str | Sequence[str], config: EncodeConfig | None = None, **options: object
+) -> GraphOfWords:
     """The graph-of-words of a text, or of ready words.
+
+    Args:
+        document: The text, or the words.
+        config: How the document is read; by default as the default model does, changed by `options`.
+        options: Options by name, such as `graph__window=4`.
 
     >>> graph_of_words("Musk told the electric car company that he plans a purchase.").positions["company"]
     (5,)
     """
-    config = config or EncodeConfig()
-    pipeline = TextPipeline(config.text)
-    tokenized = pipeline(document) if isinstance(document, str) else pipeline.from_tokens(document)
-    return GraphOfWords(tokenized.words, tokenized.sentence_ends, config.graph)
+    config = config or resolve_encode_config(options=options)
+    tokens = TextPipeline(config.text).tokenize([document])
+    graph = config.encodings.get("words-matrix", GraphConfig())
+    return GraphOfWords(tokens.document(0), tokens.document_sentence_ends(0), cast("GraphConfig", graph))
 
 
 def inspect_document(
@@ -82,7 +91,7 @@ def inspect_document(
         most_words: How many words are drawn.
         progress: Told that the work begins, if it will take more than a moment.
     """
-    config = config or EncodeConfig()
+    config = config or resolve_encode_config()
     if out is not None and os.path.exists(text_or_file):  # noqa: PTH110
         refuse_same_file(Path(text_or_file), out)
     if id is None:
@@ -109,7 +118,7 @@ def inspect_document(
 
 
 def _find(corpus: Path, id: str, config: CorpusConfig) -> str | Sequence[str]:
-    for document in read_documents(corpus, config):
+    for document in read_source(corpus, config):
         if document.id == id:
             return document.content
     raise CorpusError(f"{corpus}: no document has the id {id!r}")
@@ -128,6 +137,14 @@ def _read(text_or_file: str, encoding: str) -> tuple[str, str]:
         if not is_decodable(text_or_file):
             raise FileError("the text is not valid Unicode; put it into a file and name its encoding with --encoding")
         return " ".join(text_or_file.split()[:8]) + " …", text_or_file
-    if SUFFIXES.get(format_suffix(path), "text") != "text" and path.exists():
+    if path.exists() and _is_of_documents(path):
         raise FileError(f"{path}: is a file of documents; choose one of them with --id")
     return path.name, read_text(path, encoding)
+
+
+def _is_of_documents(path: Path) -> bool:
+    """Whether a file is known to hold documents in another format than plain text."""
+    try:
+        return format_of(path) != "text"
+    except FileError:
+        return False

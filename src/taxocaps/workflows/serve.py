@@ -1,6 +1,5 @@
 """Models that wait for documents: loaded once, they label what many clients ask at once, and explain one by one."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -10,13 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from taxocaps.corpus.document import Document
-from taxocaps.errors import ConfigError, CorpusError
-from taxocaps.estimators.document_words import DocumentWords
-from taxocaps.estimators.explainer import explain_document
-from taxocaps.estimators.explanations import Explanation
-from taxocaps.estimators.model import FittedModel
-from taxocaps.estimators.persistence import load_model
-from taxocaps.workflows.predict import Choice, Prediction, predict_scored
+from taxocaps.errors import ConfigError
+from taxocaps.explain.explain import explain_document
+from taxocaps.explain.explanation import Explanation
+from taxocaps.results import ModelCard, Prediction, TaxonomyView
+from taxocaps.scorers.decision import DecisionOptions
+from taxocaps.scorers.model import FittedModel
+from taxocaps.scorers.persistence import load_model
 
 __all__ = [
     "Answer",
@@ -39,7 +38,7 @@ class LabelJob:
     is_alone: ClassVar[bool] = False
 
     documents: tuple[Document, ...]
-    choice: Choice = field(default_factory=Choice)
+    options: DecisionOptions = field(default_factory=DecisionOptions)
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -80,20 +79,20 @@ class ServedModel:
 
     Attributes:
         name: By which clients ask for it.
-        card: What it is and how good, as plain values.
-        taxonomy: Its labels and their places, as plain values.
+        card: What it is and how good it is.
+        taxonomy: Its labels.
         answer: Answers either one job or some that are not alone; to be called by one thread at a time.
     """
 
     name: str
-    card: Mapping[str, Any]
-    taxonomy: Mapping[str, Any]
+    card: ModelCard
+    taxonomy: TaxonomyView
     answer: Callable[[Sequence[Job]], Sequence[Answer]]
 
     @cached_property
     def labels(self) -> frozenset[str]:
         """The labels that the model can give."""
-        return frozenset(one["label"] for one in self.taxonomy["labels"] if one["threshold"] is not None)
+        return frozenset(one.label for one in self.taxonomy.labels if one.threshold is not None)
 
 
 def load_models(folders: Sequence[Path], *, trust_code: bool = False) -> dict[str, ServedModel]:
@@ -117,7 +116,8 @@ def load_models(folders: Sequence[Path], *, trust_code: bool = False) -> dict[st
             raise ConfigError(
                 f"{folder}: another model is called {name!r} too; models go by the names of their folders"
             )
-        models[name] = _served(name, load_model(folder, trust_code=trust_code))
+        model = load_model(folder, trust_code=trust_code)
+        models[name] = ServedModel(name, model.card(name), model.taxonomy_view(name), partial(answer_jobs, model))
     for model in models.values():
         (answer,) = model.answer([LabelJob((Document("A text to begin with.", id="1"),))])
         if isinstance(answer, Exception):
@@ -125,16 +125,16 @@ def load_models(folders: Sequence[Path], *, trust_code: bool = False) -> dict[st
     return models
 
 
-def make_jobs(documents: Sequence[Mapping[str, Any]], choice: Choice, most: int) -> list[LabelJob]:
+def make_jobs(documents: Sequence[Mapping[str, Any]], options: DecisionOptions, most: int) -> list[LabelJob]:
     """The documents of a request as jobs of at most `most` documents.
 
     Args:
-        documents: Each with `text` or `tokens`, and `id` or none: then its place, counted from 1, is its id.
-        choice: Which labels they get.
+        documents: Each with `text` or `tokens`, and `id` or none: then its position, counted from 1, is its id.
+        options: Which labels they get.
         most: Documents of a job.
     """
     made = [make_document(document, str(place)) for place, document in enumerate(documents, 1)]
-    return [LabelJob(tuple(made[start : start + most]), choice) for start in range(0, len(made), most)]
+    return [LabelJob(tuple(made[start : start + most]), options) for start in range(0, len(made), most)]
 
 
 def make_document(given: Mapping[str, Any], name: str | None = None) -> Document:
@@ -161,61 +161,14 @@ def answer_jobs(model: FittedModel, jobs: Sequence[Job]) -> list[Answer]:
 
 
 def _explain(model: FittedModel, job: ExplainJob) -> Explanation:
-    content = job.document.content
-    words = len(DocumentWords(model.scorer, content).kept)
-    if words > job.most_words:
-        raise CorpusError(f"a document that is explained has at most {job.most_words:,} words; this one has {words:,}")
-    return explain_document(model, content, title=job.document.id, labels=job.labels, near_misses=job.near_misses)
+    return explain_document(
+        model, job.document, labels=job.labels, near_misses=job.near_misses, most_words=job.most_words
+    )
 
 
 def _label_together(model: FittedModel, jobs: Sequence[LabelJob]) -> list[Answer]:
     """Scores are computed at once, for they take the time; labels are chosen as each client asked."""
-    scores = model.scores([document.content for job in jobs for document in job.documents])
+    encoded = model.scorer.encoder.encode([document for job in jobs for document in job.documents])
+    scores = model.scores(encoded)
     parts = np.split(scores, np.cumsum([len(job) for job in jobs])[:-1])
-    return [
-        tuple(predict_scored(model, job.documents, part, job.choice)) for job, part in zip(jobs, parts, strict=True)
-    ]
-
-
-def _served(name: str, model: FittedModel) -> ServedModel:
-    return ServedModel(name, _card(name, model), _taxonomy(name, model), partial(answer_jobs, model))
-
-
-def _card(name: str, model: FittedModel) -> dict[str, Any]:
-    return {
-        "name": name,
-        "model": model.name.model,
-        "preset": model.name.preset,
-        "seed": model.name.seed,
-        "labels": len(model.classes),
-        "language": model.config.text.language,
-        "hierarchy": model.hierarchy,
-        "rule": model.config.decision.rule,
-        "at_least": model.config.decision.at_least,
-        "figures": _finite(model.figures),
-    }
-
-
-def _taxonomy(name: str, model: FittedModel) -> dict[str, Any]:
-    tree = model.classes.taxonomy
-    cuts = dict(zip(model.classes.names, map(float, model.cuts), strict=True))
-    labels = [
-        {
-            "label": label,
-            "title": tree.title(label),
-            "level": tree.depth(label),
-            "parents": list(tree.parents(label)),
-            "threshold": cuts.get(label),
-        }
-        for label in tree.names
-    ]
-    return {"model": name, "roots": list(tree.roots), "labels": labels}
-
-
-def _finite(value: Any) -> Any:
-    """Plain values without the numbers that JSON does not know."""
-    if isinstance(value, Mapping):
-        return {str(key): _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return [tuple(model.predictions(job.documents, part, job.options)) for job, part in zip(jobs, parts, strict=True)]

@@ -1,51 +1,55 @@
-"""Train a model: from files of labelled documents and a taxonomy to a model folder."""
+"""Train a model: from labelled documents and a taxonomy to a model folder."""
 
 import json
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from taxocaps.catalogue.classifier import TaxoCapsClassifier
 from taxocaps.config import fingerprint
+from taxocaps.corpus.labels import Classes, collect_classes, label_matrix, resolve_labels
+from taxocaps.corpus.readers import read_documents
+from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
+from taxocaps.encoding.store import is_store, open_store, read_manifest, write_store
 from taxocaps.errors import CorpusError
-from taxocaps.estimators.base import Work
-from taxocaps.estimators.config import used_options
-from taxocaps.estimators.model import FittedModel
-from taxocaps.estimators.persistence import save_model
 from taxocaps.metrics.evaluation import Evaluation
 from taxocaps.progress import Progress, silent
-from taxocaps.report.model_card import ModelCard, model_card
+from taxocaps.report.model_card import model_card
 from taxocaps.report.training_page import TrainingFacts, training_page
-from taxocaps.taxonomy.readers import read_taxonomy
+from taxocaps.results import ModelCard
+from taxocaps.scorers.base import Examples, FitContext, make_scorer
+from taxocaps.scorers.decision import DECISION_RULES
+from taxocaps.scorers.model import FittedModel, ModelName, fit_model, hold_out
+from taxocaps.scorers.persistence import load_model, save_model
+from taxocaps.taxonomy.readers import as_taxonomy
 from taxocaps.taxonomy.tree import Taxonomy
-from taxocaps.workflows.evaluate import evaluate_documents
-from taxocaps.workflows.labelled import Documents, read_labelled
-from taxocaps.workflows.run_config import RUN_KEYS, RunConfig
-from taxocaps.workflows.training_folder import Existing, TrainingFolder
+from taxocaps.taxonomy.writers import write_taxonomy
+from taxocaps.workflows.config import RunConfig, resolve_run_config
+from taxocaps.workflows.evaluate import evaluate
+from taxocaps.workflows.folders import Existing, TrainingFolder
 
 __all__ = ["TrainFiles", "TrainReport", "train"]
-
-_OF_WEIGHTS = ("family", "text", "tokens", "vocabulary", "graph", "vectors", "network", "loss")
-"""The sections that must stay as they are when training goes on from the weights of a model."""
 
 
 @dataclass(frozen=True)
 class TrainFiles:
-    """What a model is trained from.
+    """What a model is trained from; documents are files in any format, or stores.
 
     Attributes:
         train: Labelled documents.
-        taxonomy: The labels there are; without it, the labels of the documents stand side by side.
-        dev: Documents that decide when to stop and where to cut; by default some training documents are held out.
+        taxonomy: A file, a `Taxonomy`, a dict or a networkx graph; without it, the labels of the documents are a flat
+            list.
+        dev: Documents that decide when to stop, and that thresholds are tuned on; by default some training documents
+            are held out.
         test: Documents that the finished model is measured on.
-        start: A model to go on from.
+        start: The folder of a model to start from.
     """
 
     train: Path
-    taxonomy: Path | None = None
+    taxonomy: Any = None
     dev: Path | None = None
     test: Path | None = None
     start: Path | None = None
@@ -57,29 +61,15 @@ class TrainReport:
 
     Attributes:
         out: The model's folder.
-        model: The name of the model.
-        preset: The name of the preset.
-        seed: The seed.
-        documents: Documents of each file.
-        labels: Labels that the model can give.
-        parameters: Weights that were learned.
-        epochs: Epochs that were trained.
-        best_epoch: The one that was kept.
-        seconds: How long all of it took, resumed parts apart.
+        card: What the model is and how good it is.
+        seconds: How long it took, resumed parts apart.
         unknown: Labels outside the taxonomy, added or dropped as `labels.unknown` says, with their documents.
-        validation: How good the model is on the validation documents, on which its thresholds were tuned.
-        test: How good it is on the test documents.
+        validation: Metrics on the validation documents, on which its thresholds were tuned.
+        test: Metrics on the test documents.
     """
 
     out: str
-    model: str
-    preset: str
-    seed: int
-    documents: Mapping[str, int]
-    labels: int
-    parameters: int
-    epochs: int
-    best_epoch: int
+    card: ModelCard
     seconds: float
     unknown: Mapping[str, int]
     validation: Evaluation
@@ -87,159 +77,194 @@ class TrainReport:
 
 
 def train(
-    files: TrainFiles,
-    out: Path,
+    files: TrainFiles | Path | str,
+    out: Path | str,
     config: RunConfig | None = None,
     *,
     existing: Existing = "refuse",
     keep: bool = False,
     progress: Progress = silent,
     tell: Callable[[str], None] = lambda message: None,
+    **options: Any,
 ) -> TrainReport | None:
     """Train a model.
 
-    Checkpoints lie in `out/.training`. When training is interrupted they stay, and another run can go on from there.
+    Documents are first encoded into stores in `out/.training`, unless they are stores already, and read from there:
+    memory does not grow with their number. Checkpoints lie there, too. When training is interrupted they stay, and
+    another run can continue from there.
 
     Args:
-        files: What the model is trained from.
+        files: What the model is trained from, or the path of labelled documents.
         out: The folder to make.
-        config: The options of all stages.
+        config: The options of all stages; by default those of the default model, changed by `options`.
         existing: What to do about a model or an interrupted run in `out`: refuse to train, `resume` the run, which
             must have had the same documents and options, or `overwrite` them.
         keep: Leave checkpoints and logs in `out/.training`.
         progress: Told where the work stands.
         tell: Told what a person should know, such as the memory that training will take.
+        options: Fields of `TrainFiles` such as `taxonomy="labels.tsv"`, and options by name such as `model="SVM"`,
+            `seed=1` or `training__epochs=5`.
 
     Returns:
         What it came to; None in all but the first of several processes that train together.
     """
     began = time.monotonic()
-    run = _read(files, config or RunConfig())
-    config = run.config
-    with TrainingFolder(out, run.fingerprint, existing, keep=keep) as folder:
-        classifier = _classifier(run, config)
-        documents = run.documents
-        work = Work(folder.work, resume=existing == "resume", threads=os.cpu_count() or 1, progress=progress, tell=tell)
-        classifier.fit(
-            documents["train"].texts,
-            documents["train"].labels,
-            validation=(documents["dev"].texts, documents["dev"].labels) if "dev" in documents else None,
-            start=run.start,
-            work=work,
-        )
+    files, options = _files(files, options)
+    config = config or resolve_run_config(options=options)
+    start = load_model(files.start) if files.start else None
+    if start is not None:
+        config = _like(start, config)
+    taxonomy = as_taxonomy(files.taxonomy) if files.taxonomy is not None else start.classes.taxonomy if start else None
+    state = [config.as_mapping(), taxonomy.fingerprint if taxonomy else None, str(files.start)]
+    with TrainingFolder(Path(out), fingerprint(state), existing, keep=keep) as folder:
+        run = _Run(files, config, folder.work, progress)
+        folder.check_sources(run.encode())
+        run.resolve_labels(taxonomy, start)
+        context = FitContext(folder.work, existing == "resume", os.cpu_count() or 1, progress, tell)
+        model = run.fit(start, context)
         if not folder.is_first_process:
             return None
-        model = classifier.model_
-        test = evaluate_documents(model, documents["test"]) if "test" in documents else None
-        report = _report(run, out, model, test, time.monotonic() - began)
+        test = None
+        if files.test is not None:
+            test = evaluate(model, files.test, corpus=run.corpus("test"), progress=progress)
+        model = replace(model, figures={**model.figures, **run.figures(test)})
+        assert model.validation is not None
+        report = TrainReport(
+            str(out), model.card(), time.monotonic() - began, run.unknown, model.validation, test
+        )
         save_model(model, folder.result)
-        _add_to_model(folder, report, model)
+        _add_pages(folder, report, model)
         folder.publish()
     return report
 
 
-@dataclass(frozen=True)
+def _files(files: TrainFiles | Path | str, options: Mapping[str, Any]) -> tuple[TrainFiles, dict[str, Any]]:
+    names = ("taxonomy", "dev", "test", "start")
+    others = {key: value for key, value in options.items() if key not in names}
+    if isinstance(files, TrainFiles):
+        return files, others
+    given = {key: options[key] for key in names if options.get(key) is not None}
+    paths = {key: Path(value) for key, value in given.items() if key != "taxonomy"}
+    return TrainFiles(Path(files), given.get("taxonomy"), **paths), others
+
+
+def _like(start: FittedModel, config: RunConfig) -> RunConfig:
+    """The options of the model to start from, but for how labels are read, and how it is trained and decides."""
+    names = [name for name in ("labels", "validation", "training", "decision") if hasattr(config.options, name)]
+    changes = {name: getattr(config.options, name) for name in names if hasattr(start.config, name)}
+    return replace(config, model=start.name.model, options=start.config.replace(**changes))
+
+
 class _Run:
-    """All that was read, and the options, some of which are those of the model to start from."""
+    """What is trained from: encoded documents, the labels of each, and the taxonomy that has them all."""
 
-    config: RunConfig
-    documents: Mapping[str, Documents]
-    taxonomy: Taxonomy | None
-    unknown: Mapping[str, int]
-    start: TaxoCapsClassifier | None
-    fingerprint: str
+    def __init__(self, files: TrainFiles, config: RunConfig, folder: Path, progress: Progress) -> None:
+        self._files, self._config, self._folder, self._progress = files, config, folder, progress
+        self._encoder = DocumentEncoder(config.options.text, config.options.encodings, os.cpu_count() or 1)
+        self._documents: dict[str, EncodedDocuments] = {}
+        self._labels: dict[str, Any] = {}
+        self.unknown: Counter[str] = Counter()
+
+    def corpus(self, name: str) -> Any:
+        """How the documents of a part are read: one file given for several parts is divided by its field `split`."""
+        paths, corpus = list(self._paths.values()), self._config.corpus
+        is_shared = paths.count(self._paths[name]) > 1 and corpus.split is None
+        return corpus.replace(split=name) if is_shared else corpus
+
+    def encode(self) -> dict[str, str]:
+        """Encode training and validation documents; returns the hashes of what they were made from."""
+        hashes = {}
+        for name in ("train", "dev"):
+            path = self._paths.get(name)
+            if path is not None:
+                store = path if is_store(path) else self._write_store(name, path)
+                self._documents[name] = open_store(store, self._encoder)
+                hashes[name] = str(read_manifest(store)["hashes"].get("source"))
+        return hashes
+
+    def resolve_labels(self, taxonomy: Taxonomy | None, start: FittedModel | None) -> None:
+        """Check labels against the taxonomy, and make matrices of them."""
+        options, lists = self._config.options.labels, {}
+        older = start.classes.names if start is not None else ()
+        for name, documents in self._documents.items():
+            path = self._paths[name]
+            ids, found = zip(*((document.id, document.labels or ()) for document in documents.documents), strict=True)
+            if not any(found):
+                raise CorpusError(f"{path}: no document carries a label (field '{self._config.corpus.labels_field}')")
+            lists[name] = found
+            if taxonomy is None:
+                taxonomy = Taxonomy.from_edges((), labels=sorted(set(older).union(*found)))
+            elif name == "train":
+                taxonomy = taxonomy.with_labels(older)
+            try:
+                resolved = resolve_labels(found, taxonomy, options.unknown, ids=ids)
+            except CorpusError as error:
+                raise CorpusError(f"{path}: {error}") from error
+            lists[name], taxonomy = resolved.labels, resolved.taxonomy
+            self.unknown.update(resolved.unknown)
+        assert taxonomy is not None
+        self._classes = Classes(collect_classes([*lists["train"], older], taxonomy, options.ancestors), taxonomy)
+        names = self._classes.names
+        self._labels = {
+            name: label_matrix(found, names, taxonomy, options.ancestors) for name, found in lists.items()
+        }
+
+    def fit(self, start: FittedModel | None, context: FitContext) -> FittedModel:
+        """Fit the model."""
+        config = self._config
+        name = ModelName(config.model, config.preset, config.seed)
+        write_taxonomy(self._classes.taxonomy, context.folder / "taxonomy.tsv")  # if it cannot be saved, say so now
+        scorer = make_scorer(config.options, self._classes, config.seed, context.threads)
+        scorer.encoder = self._encoder
+        scorer.start = start.scorer if start is not None else None
+        training = Examples(self._documents["train"], self._labels["train"])
+        if "dev" in self._documents:
+            validation = Examples(self._documents["dev"], self._labels["dev"])
+        else:
+            training, validation = hold_out(training, config.options.validation, config.seed)
+        return fit_model(name, scorer, training, validation, context)
+
+    def figures(self, test: Evaluation | None) -> dict[str, Any]:
+        """What is known of the run, for `metrics.json`."""
+        documents = {name: len(part) for name, part in self._documents.items()}
+        if test is None:
+            return {"documents": documents, "test": None}
+        return {"documents": {**documents, "test": test.documents}, "test": test.as_dict()}
+
+    @property
+    def _paths(self) -> dict[str, Path]:
+        parts = {"train": self._files.train, "dev": self._files.dev, "test": self._files.test}
+        return {name: path for name, path in parts.items() if path is not None}
+
+    def _write_store(self, name: str, path: Path) -> Path:
+        folder = self._folder / "stores" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        write_store(
+            read_documents(path, self.corpus(name)),
+            self._encoder,
+            folder,
+            cache=self._folder / "tokens" / name,
+            source=str(path),
+            progress=self._progress,
+            stage={"train": "documents", "dev": "validation documents"}[name],
+        )
+        return folder
 
 
-def _read(files: TrainFiles, config: RunConfig) -> _Run:
-    start = TaxoCapsClassifier.load(files.start) if files.start else None
-    if start is not None:  # weights fit only a network of the same shape over words of the same kind
-        theirs = start.model_
-        same = {name: getattr(theirs.config, name) for name in _OF_WEIGHTS}
-        config = replace(config, model=theirs.name.model, **same)
-    taxonomy = read_taxonomy(files.taxonomy) if files.taxonomy else None
-    if taxonomy is None and start is not None:
-        taxonomy = start.model_.classes.taxonomy
-    paths = {"train": files.train, "dev": files.dev, "test": files.test}
-    documents: dict[str, Documents] = {}
-    unknown: Counter[str] = Counter()
-    for name, path in paths.items():
-        if path is not None:
-            # One file given for several parts is parted by its field `split`.
-            is_shared = list(paths.values()).count(path) > 1 and config.corpus.split is None
-            corpus = replace(config.corpus, split=name) if is_shared else config.corpus
-            documents[name] = read_labelled(path, corpus, taxonomy, config.labels.unknown)
-            taxonomy = documents[name].taxonomy
-            unknown.update(documents[name].unknown)
-            if not any(documents[name].labels):
-                raise CorpusError(f"{path}: no document carries a label (field '{corpus.labels_field}')")
-    content = [documents[name].fingerprint for name in documents]
-    state = [config.as_mapping(), taxonomy.fingerprint if taxonomy else None, content, str(files.start)]
-    return _Run(config, documents, taxonomy, unknown, start, fingerprint(state))
-
-
-def _classifier(run: _Run, config: RunConfig) -> TaxoCapsClassifier:
-    settings = {key: value for key, value in used_options(config).items() if key not in RUN_KEYS}
-    return TaxoCapsClassifier(config.model, run.taxonomy, config.preset, settings=settings, random_state=config.seed)
-
-
-def _report(run: _Run, out: Path, model: FittedModel, test: Evaluation | None, seconds: float) -> TrainReport:
-    assert model.validation is not None
-    return TrainReport(
-        out=str(out),
-        model=model.name.model,
-        preset=model.name.preset,
-        seed=model.name.seed,
-        documents={name: len(documents.texts) for name, documents in run.documents.items()},
-        labels=len(model.classes),
-        parameters=model.scorer.parameters,
-        epochs=model.report.epochs,
-        best_epoch=model.report.best_epoch,
-        seconds=seconds,
-        unknown=run.unknown,
-        validation=model.validation,
-        test=test,
-    )
-
-
-def _add_to_model(folder: TrainingFolder, report: TrainReport, model: FittedModel) -> None:
-    """What people want to see in a model's folder: card, report, history, and figures on the test documents."""
-    metrics_file = folder.result / "metrics.json"
-    metrics = json.loads(metrics_file.read_text(encoding="utf-8"))
-    metrics |= {"documents": dict(report.documents), "test": report.test.as_dict() if report.test else None}
-    metrics_file.write_text(json.dumps(metrics, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+def _add_pages(folder: TrainingFolder, report: TrainReport, model: FittedModel) -> None:
+    """What people want to see in a model's folder: card, report, and the history of training."""
     history = folder.work / "checkpoints" / "history.csv"
     if history.exists():
         (folder.result / "history.csv").write_bytes(history.read_bytes())
-    card = _card(report, is_tuned=model.config.decision.rule in ("one-cut", "per-label"))
-    (folder.result / "README.md").write_text(model_card(card), encoding="utf-8")
-    (folder.result / "report.html").write_text(_page(card, model), encoding="utf-8")
-
-
-def _card(report: TrainReport, *, is_tuned: bool) -> ModelCard:
-    return ModelCard(
-        name=report.model,
-        preset=report.preset,
-        seed=report.seed,
-        documents=report.documents,
-        labels=report.labels,
-        parameters=report.parameters,
-        is_tuned=is_tuned,
-        epochs=(report.epochs, report.best_epoch),
-        validation=report.validation,
-        test=report.test,
+    (folder.result / "README.md").write_text(model_card(report.card), encoding="utf-8")
+    decision, diagnosis = model.config.decision, model.diagnosis
+    assert diagnosis is not None
+    facts = TrainingFacts(
+        card=report.card,
+        classes=model.classes,
+        thresholds=model.thresholds,
+        top_k=decision.k if DECISION_RULES[decision.rule].takes_best else None,
+        history=model.report.history,
+        diagnosis=diagnosis,
     )
-
-
-def _page(card: ModelCard, model: FittedModel) -> str:
-    assert model.diagnosis is not None
-    decision = model.config.decision
-    return training_page(
-        TrainingFacts(
-            card=card,
-            classes=model.classes,
-            cuts=model.cuts,
-            top_k=decision.k if decision.rule == "top-k" else None,
-            history=model.report.history,
-            diagnosis=model.diagnosis,
-        )
-    )
+    (folder.result / "report.html").write_text(training_page(facts), encoding="utf-8")

@@ -1,5 +1,6 @@
-"""From scores to labels: calibration, cuts and the hierarchy, all fitted on validation documents."""
+"""From scores to labels: calibration, thresholds and the hierarchy, fitted on validation documents."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -9,14 +10,27 @@ from scipy.sparse import csr_array
 from scipy.special import expit
 
 from taxocaps.config import Between, Config
-from taxocaps.corpus.classes import Classes
-from taxocaps.metrics.cuts import best_cut, label_cuts
+from taxocaps.corpus.labels import Classes
+from taxocaps.errors import ConfigError
+from taxocaps.metrics.thresholds import best_threshold, label_thresholds
+from taxocaps.registry import Registry
 
-__all__ = ["Calibration", "DecisionConfig", "apply_hierarchy", "choose_labels", "fit_calibration", "fit_cuts"]
+__all__ = [
+    "DECISION_RULES",
+    "Calibration",
+    "DecisionConfig",
+    "DecisionOptions",
+    "DecisionRule",
+    "Hierarchy",
+    "apply_hierarchy",
+    "choose_labels",
+    "fit_calibration",
+]
 
 Scores = NDArray[np.float32]
-Hierarchy = Literal["auto", "as-is", "add-ancestors", "drop-orphans"]
+Hierarchy = Literal["as-is", "add-ancestors", "drop-orphans"]
 
+_MOST_LABELS = 1_000_000
 _FEWEST_POSITIVES = 50
 _NEAR_ZERO = 1e-6
 
@@ -25,7 +39,7 @@ class DecisionConfig(Config):
     """How scores become labels.
 
     Attributes:
-        rule: `one-cut` (one threshold, with the best micro-F1 on validation documents), `per-label` (a threshold for
+        rule: `global` (one threshold, with the best micro-F1 on validation documents), `per-label` (a threshold for
             each label, with the best F1 of that label: SCutFBR.1), `fixed` (the threshold below), or `top-k`.
         threshold: The threshold of the rule `fixed`.
         k: Labels per document of the rule `top-k`.
@@ -37,12 +51,84 @@ class DecisionConfig(Config):
 
     section: ClassVar[str] = "decision"
 
-    rule: Literal["one-cut", "per-label", "fixed", "top-k"] = "one-cut"
+    rule: str = "global"
     threshold: Annotated[float, Between(0, 1)] = 0.5
-    k: Annotated[int, Between(1, 1_000_000)] = 5
-    at_least: Annotated[int, Between(0, 1_000_000)] = 0
-    hierarchy: Hierarchy = "auto"
+    k: Annotated[int, Between(1, _MOST_LABELS)] = 5
+    at_least: Annotated[int, Between(0, _MOST_LABELS)] = 0
+    hierarchy: Hierarchy | Literal["auto"] = "auto"
     calibration: Literal["logistic", "none"] = "logistic"
+
+    def model_post_init(self, context: object, /) -> None:
+        """The rule must be known."""
+        if self.rule not in DECISION_RULES:
+            raise ConfigError(f"{self.key('rule')} must be one of {', '.join(DECISION_RULES)}; got {self.rule!r}")
+
+
+class DecisionOptions(Config):
+    """Which labels documents get, where that differs from how the model was trained.
+
+    Attributes:
+        top_k: So many labels, whatever their scores.
+        threshold: One threshold for all labels.
+        at_least: Labels that every document with words gets.
+        hierarchy: What is done about ancestors.
+    """
+
+    top_k: Annotated[int, Between(1, _MOST_LABELS)] | None = None
+    threshold: Annotated[float, Between(0, 1)] | None = None
+    at_least: Annotated[int, Between(0, _MOST_LABELS)] | None = None
+    hierarchy: Hierarchy | None = None
+
+    def model_post_init(self, context: object, /) -> None:
+        """Refuse what excludes itself."""
+        if self.top_k is not None and self.threshold is not None:
+            raise ConfigError("top_k takes labels whatever their scores; leave out threshold")
+
+
+@dataclass(frozen=True)
+class DecisionRule:
+    """A way to choose labels.
+
+    Attributes:
+        fit: From the true labels of validation documents (CSR [documents, L] of bool), their calibrated scores
+            ([documents, L]) and the options to the threshold of each label, float32 [L].
+        is_tuned: Whether thresholds depend on validation documents.
+        takes_best: Whether the `k` best labels are taken instead of those above their thresholds.
+    """
+
+    fit: Callable[[Any, Scores, DecisionConfig], Scores]
+    is_tuned: bool = True
+    takes_best: bool = False
+
+
+def _one_threshold(truth: Any, scores: Scores, config: DecisionConfig) -> Scores:
+    return np.full(scores.shape[1], best_threshold(truth, scores).threshold, np.float32)
+
+
+def _threshold_per_label(truth: Any, scores: Scores, config: DecisionConfig) -> Scores:
+    return label_thresholds(truth, scores, best_threshold(truth, scores).threshold)
+
+
+def _fixed_threshold(truth: Any, scores: Scores, config: DecisionConfig) -> Scores:
+    return np.full(scores.shape[1], config.threshold, np.float32)
+
+
+GLOBAL = DecisionRule(_one_threshold)
+PER_LABEL = DecisionRule(_threshold_per_label)
+FIXED = DecisionRule(_fixed_threshold, is_tuned=False)
+TOP_K = DecisionRule(_one_threshold, is_tuned=False, takes_best=True)
+
+DECISION_RULES: Registry[DecisionRule] = Registry(
+    "decision rule",
+    "taxocaps.decision_rules",
+    {
+        "global": "taxocaps.scorers.decision:GLOBAL",
+        "per-label": "taxocaps.scorers.decision:PER_LABEL",
+        "fixed": "taxocaps.scorers.decision:FIXED",
+        "top-k": "taxocaps.scorers.decision:TOP_K",
+    },
+)
+"""The rules by `decision.rule`."""
 
 
 @dataclass(frozen=True)
@@ -81,37 +167,21 @@ def fit_calibration(truth: Any, scores: Scores) -> Calibration:
     return Calibration(slope, intercept) if slope > 0 else Calibration()
 
 
-def fit_cuts(truth: Any, scores: Scores, config: DecisionConfig) -> Scores:
-    """The threshold of each label by the rule of `config`; float32 [L].
-
-    Args:
-        truth: CSR [documents, L] of bool, of validation documents.
-        scores: Their calibrated scores, [documents, L].
-        config: The rule; `top-k` has no thresholds, and gets those of `one-cut`.
-    """
-    if config.rule == "fixed":
-        return np.full(scores.shape[1], config.threshold, np.float32)
-    cut = best_cut(truth, scores).threshold
-    if config.rule == "per-label":
-        return label_cuts(truth, scores, cut)
-    return np.full(scores.shape[1], cut, np.float32)
-
-
 def choose_labels(
-    scores: Scores, cuts: Scores | float, *, top_k: int | None = None, at_least: int = 0
+    scores: Scores, thresholds: Scores | float, *, top_k: int | None = None, at_least: int = 0
 ) -> NDArray[np.bool_]:
     """The labels of each document: those whose score reaches the threshold, or the best few.
 
     Args:
         scores: [documents, L].
-        cuts: A threshold for each label, or one for all.
+        thresholds: A threshold for each label, or one for all.
         top_k: Take so many labels, and no thresholds.
         at_least: Take at least so many.
 
     Returns:
         bool [documents, L].
     """
-    chosen: NDArray[np.bool_] = np.zeros(scores.shape, bool) if top_k is not None else scores >= cuts
+    chosen: NDArray[np.bool_] = np.zeros(scores.shape, bool) if top_k is not None else scores >= thresholds
     wanted = min(max(top_k or 0, at_least), scores.shape[1])
     if wanted:
         # Labels that are chosen already come first: only what is missing is added.

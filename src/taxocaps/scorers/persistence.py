@@ -5,8 +5,8 @@ import hashlib
 import json
 import platform
 import shutil
-from collections.abc import Sequence
-from importlib.metadata import version
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, get_args
 
@@ -14,28 +14,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taxocaps._version import __version__
-from taxocaps.config import read_mapping, resolve
-from taxocaps.corpus.classes import Classes
+from taxocaps.config import read_mapping
+from taxocaps.corpus.labels import Classes
 from taxocaps.errors import ModelError, TaxocapsError
-from taxocaps.estimators.base import FitReport
-from taxocaps.estimators.config import ModelConfig, used_options
-from taxocaps.estimators.decisions import Calibration, Hierarchy
-from taxocaps.estimators.model import FittedModel, ModelName
-from taxocaps.estimators.scorers import make_scorer
+from taxocaps.nn.networks import NETWORKS
+from taxocaps.registry import Registry
+from taxocaps.results import FitReport
+from taxocaps.scorers.base import SCORERS, ModelConfig, make_scorer
+from taxocaps.scorers.decision import DECISION_RULES, Calibration, Hierarchy
+from taxocaps.scorers.model import FittedModel, ModelName
 from taxocaps.taxonomy.readers import read_taxonomy
 from taxocaps.taxonomy.writers import write_taxonomy
 
 __all__ = ["FORMAT", "MODEL_FILES", "is_model", "load_model", "save_model"]
 
-FORMAT = "taxocaps-model/1"
-_LIBRARIES = ("numpy", "scipy", "torch", "lightning", "simplemma")
+FORMAT = "taxocaps-model/2"
+_LIBRARIES = ("numpy", "scipy", "simplemma", "torch", "lightning")
 _UNHASHED = {"versions.json", "README.md", "metrics.json", "history.csv", "report.html"}
 MODEL_FILES = frozenset(
     {"config.yaml", "vocabulary.tsv", "taxonomy.tsv", "labels.json", "weights.safetensors", "thresholds.json"}
-    | {"stop_words.txt"}
+    | {"stop_words.txt", "members"}
     | _UNHASHED
 )
-"""The files that a model's folder may hold."""
+"""What a model's folder may hold."""
 
 
 def save_model(model: FittedModel, folder: Path) -> None:
@@ -52,7 +53,7 @@ def save_model(model: FittedModel, folder: Path) -> None:
     thresholds = {
         "hierarchy": model.hierarchy,
         "calibration": dataclasses.asdict(model.calibration),
-        "thresholds": dict(zip(model.classes.names, map(float, model.cuts), strict=True)),
+        "thresholds": dict(zip(model.classes.names, map(float, model.thresholds), strict=True)),
     }
     _write_json(folder / "thresholds.json", thresholds)
     _write_json(folder / "metrics.json", model.figures)
@@ -73,18 +74,19 @@ def load_model(folder: Path, *, trust_code: bool = False) -> FittedModel:
     try:
         content = read_mapping(folder / "config.yaml")
         name = ModelName(**{key: content.pop(key) for key in ("model", "preset", "seed")})
-        config = _located(resolve(ModelConfig, content), folder)
-        _check_code(config, folder, trust_code)
+        if not trust_code:
+            _refuse_code(content, folder)
+        config = _located(SCORERS[str(content.get("scorer"))].config_type(content).model_validate(content), folder)
         names = tuple(json.loads((folder / "labels.json").read_text(encoding="utf-8")))
         classes = Classes(names, read_taxonomy(folder / "taxonomy.tsv"))
-        calibration, cuts, hierarchy = _read_thresholds(folder / "thresholds.json", names)
+        calibration, thresholds, hierarchy = _read_thresholds(folder / "thresholds.json", names)
         figures = _read_figures(folder / "metrics.json")
         return FittedModel(
             name,
             config,
             make_scorer(config, classes, name.seed).load(folder),
             calibration,
-            cuts,
+            thresholds,
             hierarchy,
             FitReport(figures.get("epochs", 0), figures.get("best_epoch", 0)),
             figures=figures,
@@ -110,7 +112,7 @@ def _write_config(model: FittedModel, folder: Path) -> None:
     """The options, with what they refer to: a model must not miss a file when it is moved."""
     import yaml
 
-    content = {**dataclasses.asdict(model.name), **used_options(model.config)}
+    content = {**dataclasses.asdict(model.name), **model.config.as_mapping()}
     source = model.config.text.stop_words
     if source not in ("default", "none"):
         shutil.copyfile(source, folder / "stop_words.txt")
@@ -122,8 +124,7 @@ def _write_config(model: FittedModel, folder: Path) -> None:
 def _located(config: ModelConfig, folder: Path) -> ModelConfig:
     if config.text.stop_words != "stop_words.txt":
         return config
-    text = dataclasses.replace(config.text, stop_words=str(folder / "stop_words.txt"))
-    return dataclasses.replace(config, text=text)
+    return config.replace(text=config.text.replace(stop_words=str(folder / "stop_words.txt")))
 
 
 def _read_thresholds(path: Path, names: Sequence[str]) -> tuple[Calibration, NDArray[np.float32], Hierarchy]:
@@ -134,7 +135,7 @@ def _read_thresholds(path: Path, names: Sequence[str]) -> tuple[Calibration, NDA
         calibration = Calibration(**{key: float(value) for key, value in content["calibration"].items()})
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelError(f"{path}: damaged: {error}") from error
-    allowed = [one for one in get_args(Hierarchy) if one != "auto"]
+    allowed = get_args(Hierarchy)
     if hierarchy not in allowed:
         raise ModelError(f"{path}: hierarchy must be one of {', '.join(allowed)}; got {hierarchy!r}")
     for name in dict.fromkeys([*names, *given]):
@@ -154,25 +155,47 @@ def _read_figures(path: Path) -> dict[str, Any]:
         return {}
 
 
-def _check_code(config: ModelConfig, folder: Path, trust_code: bool) -> None:
-    tokenizer = config.text.tokenizer
-    if ":" in tokenizer and not tokenizer.startswith("spacy:") and not trust_code:
-        raise ModelError(
-            f"{folder}: the model's tokenizer {tokenizer} is Python code, which would be run; "
-            "give --trust-code (or trust_code=True) if you trust it"
-        )
+def _refuse_code(content: Mapping[str, Any], folder: Path) -> None:
+    """A model from a stranger must not run code unasked: neither a function it names nor another package's parts."""
+    tokenizer = str(_option(content, "text", "tokenizer"))
+    if ":" in tokenizer and not tokenizer.startswith("spacy:"):
+        raise ModelError(_CODE.format(folder=folder, what=f"the model's tokenizer {tokenizer} is Python code"))
+    used: tuple[tuple[Registry[Any], Any], ...] = (
+        (SCORERS, content.get("scorer")),
+        (NETWORKS, _option(content, "network", "kind")),
+        (DECISION_RULES, _option(content, "decision", "rule")),
+    )
+    for registry, name in used:
+        if registry.is_external(str(name)):
+            what = f"the model's {registry.noun} {name} is code of another package"
+            raise ModelError(_CODE.format(folder=folder, what=what))
+
+
+_CODE = "{folder}: {what}, which would be run; give --trust-code (or trust_code=True) if you trust it"
+
+
+def _option(content: Mapping[str, Any], section: str, key: str) -> Any:
+    found = content.get(section)
+    return found.get(key) if isinstance(found, Mapping) else None
 
 
 def _write_versions(folder: Path) -> None:
-    files = sorted(path for path in folder.iterdir() if path.is_file() and path.name not in _UNHASHED)
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name not in _UNHASHED)
     versions = {
         "format": FORMAT,
         "taxocaps": __version__,
         "python": platform.python_version(),
-        "libraries": {name: version(name) for name in _LIBRARIES},
-        "files": {path.name: _digest(path) for path in files},
+        "libraries": {name: found for name in _LIBRARIES if (found := _installed(name))},
+        "files": {path.relative_to(folder).as_posix(): _digest(path) for path in files},
     }
     _write_json(folder / "versions.json", versions)
+
+
+def _installed(library: str) -> str | None:
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return None
 
 
 def _check(folder: Path) -> None:

@@ -1,36 +1,36 @@
-"""What a network learns from: its scores joined with a loss, labels weighted by their place in the taxonomy."""
+"""Training objectives: the scores of a network joined with a loss, labels weighted by the taxonomy."""
 
-from typing import Annotated, ClassVar, Generic, Literal, TypeVar
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from taxocaps.config import Between, Config
-from taxocaps.nn.losses import margin_loss
-from taxocaps.nn.regularizers import recursive_regularization
-from taxocaps.nn.sequence.sgm import SGM
+from taxocaps.nn.losses import margin_loss, recursive_regularization
+from taxocaps.nn.network import Network, SequenceNetwork
 from taxocaps.training.batches import Batch
 
-__all__ = ["LossConfig", "PointwiseObjective", "SequenceObjective"]
+__all__ = ["OBJECTIVES", "LossConfig", "PointwiseObjective", "SequenceObjective"]
 
 _Share = Annotated[float, Between(0, 1)]
 
 
 class LossConfig(Config):
-    """What is made small in training.
+    """The training loss.
 
     Attributes:
         kind: The margin loss of capsule networks, or cross entropy.
-        label_weights: Whether all labels weigh the same as negatives, or by their distance in the taxonomy.
+        label_weights: Weights of negative labels: uniform, or by their distance in the taxonomy.
         p: With `label_weights=taxonomy`, the factor of the negatives: a number, `sum-to-one` (the weights of a
             document's negatives add up to 1) or `approximate` (the paper's approximation of that).
-        floor: The least weight of a negative. The vectors of siblings can be all but equal; without a floor the loss
+        floor: The least weight of a negative. The vectors of siblings can be almost equal; without a floor the loss
             would never tell such labels apart. The paper has none.
-        upper: m+, the score from which on a label of the document costs nothing.
-        lower: m-, the score up to which any other label costs nothing.
-        down: lambda, the weight of negatives beside positives.
-        recursive: How strongly the output weights of a label are drawn towards those of its parent.
+        upper: The margin m+: above this score, a label of the document costs nothing.
+        lower: The margin m-: below this score, any other label costs nothing.
+        down: The weight lambda of negatives relative to positives.
+        recursive: Strength of the regularisation that draws the output weights of a label to those of its parents.
     """
 
     section: ClassVar[str] = "loss"
@@ -45,10 +45,7 @@ class LossConfig(Config):
     recursive: Annotated[float, Between(0, 1e6)] = 0.0
 
 
-Network = TypeVar("Network", bound=nn.Module)
-
-
-class PointwiseObjective(nn.Module, Generic[Network]):
+class PointwiseObjective(nn.Module):
     """A network that gives one number per label, and a loss that looks at each label on its own."""
 
     def __init__(
@@ -56,7 +53,6 @@ class PointwiseObjective(nn.Module, Generic[Network]):
         network: Network,
         config: LossConfig,
         *,
-        gives_logits: bool,
         label_vectors: Tensor | None = None,
         edges: Tensor | None = None,
     ) -> None:
@@ -65,17 +61,19 @@ class PointwiseObjective(nn.Module, Generic[Network]):
         Args:
             network: From the inputs of a batch to [B, L].
             config: The loss.
-            gives_logits: Whether the network gives logits; otherwise it gives scores from 0 to 1.
             label_vectors: [L, D] of length 1 each; with them, negatives near the labels of a document weigh less.
             edges: [2, E] the columns of parents and of their children, for `loss.recursive`.
         """
         super().__init__()
-        self.network: Network = network
-        self._config, self._gives_logits = config, gives_logits
+        self.network = network
+        self._config = config
         self.register_buffer("label_vectors", label_vectors, persistent=False)
         self.label_vectors: Tensor | None
         self.register_buffer("edges", edges, persistent=False)
         self.edges: Tensor | None
+
+    def prepare(self, frequencies: Tensor) -> None:
+        """Take the number of training documents of each label, [L]; this loss does not need it."""
 
     def loss(self, batch: Batch) -> Tensor:
         """The mean over documents of the loss summed over labels, and what ties labels to their parents; []."""
@@ -93,7 +91,7 @@ class PointwiseObjective(nn.Module, Generic[Network]):
     def negative_weights(self, targets: Tensor) -> Tensor | None:
         """The weight of every label as a negative, alpha_k = clip(1 - max_t cos(vec(t), vec(k)), 0, 1); None for all 1.
 
-        The same as `taxocaps.taxonomy.weights.negative_weights`, for a batch, and lifted to be at least `loss.floor`.
+        Lifted to be at least `loss.floor`.
 
         Shapes:
             targets: [B, L]; returns [B, L].
@@ -124,15 +122,15 @@ class PointwiseObjective(nn.Module, Generic[Network]):
     def _tie(self) -> Tensor | float:
         if self.edges is None or not self._config.recursive:
             return 0.0
-        weights = [self.network.get_parameter(name) for name in self.network.label_parameters]  # type: ignore[union-attr]
+        weights = [self.network.get_parameter(name) for name in self.network.label_parameters]
         matrices = [matrix.flatten(1) for matrix in weights if matrix.dim() > 1]  # [L, ...] each; biases stay free
         return self._config.recursive * sum(recursive_regularization(matrix, self.edges) for matrix in matrices)  # []
 
     def _as_scores(self, found: Tensor) -> Tensor:
-        return found.sigmoid() if self._gives_logits else found
+        return found.sigmoid() if self.network.output_type == "logits" else found
 
     def _cross_entropy(self, found: Tensor, targets: Tensor) -> Tensor:
-        if self._gives_logits:
+        if self.network.output_type == "logits":
             each = functional.binary_cross_entropy_with_logits(found, targets, reduction="none")  # [B, L]
         else:
             each = functional.binary_cross_entropy(found.clamp(0, 1), targets, reduction="none")  # [B, L]
@@ -142,21 +140,30 @@ class PointwiseObjective(nn.Module, Generic[Network]):
 class SequenceObjective(nn.Module):
     """A network that gives the labels of a document one after another, learning the most frequent first."""
 
-    def __init__(self, network: SGM) -> None:
-        """Take a network; before training it must be told the frequencies of labels."""
+    def __init__(self, network: SequenceNetwork, config: LossConfig | None = None, **weights: Tensor | None) -> None:
+        """Take a network with a loss and scores of its own; label weights do not apply."""
         super().__init__()
         self.network = network
 
+    def prepare(self, frequencies: Tensor) -> None:
+        """Tell the network the number of training documents of each label, [L]."""
+        self.network.set_frequencies(frequencies)
+
     def loss(self, batch: Batch) -> Tensor:
         """The cross entropy of the labels of each document, in their order; []."""
-        words, lengths = batch.inputs
-        return self.network.loss(words, lengths, batch.targets)
+        return self.network.loss(*batch.inputs, batch.targets)
 
     def scores(self, batch: Batch) -> Tensor:
         """The highest probability of each label in the sequence that was found best; [B, L]."""
-        words, lengths = batch.inputs
-        return self.network.scores(words, lengths)
+        return self.network.scores(*batch.inputs)
 
     def measure(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Loss and scores; [] and [B, L]."""
         return self.loss(batch), self.scores(batch)
+
+
+OBJECTIVES: Mapping[str, type[PointwiseObjective] | type[SequenceObjective]] = {
+    "pointwise": PointwiseObjective,
+    "sequence": SequenceObjective,
+}
+"""The objectives by the name that a network declares."""

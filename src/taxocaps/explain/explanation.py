@@ -1,4 +1,4 @@
-"""What an explanation of a document's labels is made of: plain values, the same for all families of models."""
+"""What an explanation of a document's labels is made of: plain values, the same for all kinds of models."""
 
 from dataclasses import dataclass
 
@@ -13,17 +13,18 @@ __all__ = [
     "MatrixRow",
     "RowShare",
     "WordWeight",
+    "rounded",
 ]
 
 
 @dataclass(frozen=True)
 class KeptWord:
-    """A word that the text pipeline keeps of the document.
+    """A word of the document as the model reads it.
 
     Attributes:
         word: As the model reads it, such as its lemma.
-        start: Where it begins in the text, counted in characters from 0; None if that is not known.
-        end: Where it has ended.
+        start: The position in the text where it begins, in characters from 0; None if that is not known.
+        end: The position after its last character.
         is_known: Whether it is in the vocabulary; all others are one and the same to the model.
     """
 
@@ -39,11 +40,11 @@ class JudgedLabel:
 
     Attributes:
         label: Its name.
-        score: How sure the model is, calibrated.
+        score: Its probability.
         raw_score: The score before calibration: in capsule networks the length of the label's capsule.
         threshold: The score from which on the label is given; None where the best few are given, whatever their scores.
         is_given: Whether the document got it.
-        path: The way to it from the top of the taxonomy.
+        path: The path to it from the top of the taxonomy.
     """
 
     label: str
@@ -67,8 +68,8 @@ class RowShare:
     """What a row of the words-matrix gave to a label: coupling times agreement, as a share of all rows.
 
     Attributes:
-        row: The number of the row, from 1.
-        central_word: The word that heads it.
+        row: The index of the row, from 1.
+        central_word: Its central word.
         share: From -1 to 1; the absolute values of all rows add up to 1.
     """
 
@@ -97,7 +98,7 @@ class MatrixRow:
     """A row of the arranged words-matrix.
 
     Attributes:
-        central_word: The word that heads it.
+        central_word: Its central word.
         blocks: Its words, block after block.
         attention: For each layer with block attention the factor of each block; None for a block that the layer does
             not see, because no window of its convolution has its centre there.
@@ -143,8 +144,8 @@ class Explanation:
         model: The name of the model.
         title: The document's id, or how it begins.
         text: The document as it was given; ready tokens joined by spaces.
-        words: The words that are kept of it, in order.
-        labels: The labels given, the surest first, then the near misses and what was asked about.
+        words: Its words as the model reads them, in order.
+        labels: The labels given, the most probable first, then the near misses and what was asked about.
         method: What the weight of a word is: `occlusion`, the fall of the raw score when the word is unknown; `linear`,
             weight times value; `none` for models that cannot tell.
         reasons: For each label that was asked about, why.
@@ -163,3 +164,12 @@ class Explanation:
     matrix: tuple[MatrixRow, ...] | None
     graph: Graph | None
     warning: str | None = None
+
+
+def rounded(number: float) -> float:
+    """A number with as many digits as mean anything.
+
+    >>> rounded(0.12345678), rounded(1.2345678e-9)
+    (0.123457, 1.23457e-09)
+    """
+    return float(f"{number:.6g}")

@@ -1,0 +1,339 @@
+"""All models by name: the thirteen variants of the paper (its Table 2) and the twenty methods it compares with."""
+
+import dataclasses
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from taxocaps.errors import ConfigError
+from taxocaps.nn.networks import NETWORKS
+from taxocaps.scorers.base import SCORERS
+
+__all__ = ["MODELS", "PAPER", "VARIANTS", "ModelSpec", "Variant", "all_models", "find_model"]
+
+PAPER = "the HE-AGCRCNN paper"
+"""What the variants cite."""
+
+_FAMILIES = {"linear": "a bag of words", "sequence": "a sequence", "graph": "a graph of words"}
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """A model that can be trained by its name.
+
+    Attributes:
+        name: Its name in the paper.
+        family: How it reads a document: `linear` models as a bag of words, others as a sequence or a graph.
+        reads: The encodings that it reads.
+        summary: What it is, in a few words.
+        citation: Where it was published.
+        use: When to use it.
+        axes: The options that its name decides, as nested mappings.
+        usual: Options that it has unless told otherwise.
+    """
+
+    name: str
+    family: Literal["linear", "sequence", "graph"]
+    reads: tuple[str, ...]
+    summary: str
+    citation: str
+    use: str
+    axes: Mapping[str, Any]
+    usual: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def input(self) -> str:
+        """What it makes of a document, in words."""
+        return _FAMILIES[self.family]
+
+    @property
+    def is_variant(self) -> bool:
+        """Whether it is one of the thirteen of the paper."""
+        return self.citation == PAPER
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A model of the paper.
+
+    Attributes:
+        name: Its name in the paper.
+        row_order: Whether the rows of a words-matrix keep the order of the text.
+        recurrent: Whether an LSTM follows each convolution.
+        attention: Whether its inputs are weighted by block.
+        head: Dense layers, or capsules with dynamic routing.
+        label_weights: Whether all labels weigh the same as negatives, or by their distance in the taxonomy.
+    """
+
+    name: str
+    row_order: Literal["unordered", "ordered"]
+    recurrent: Literal["none", "lstm"]
+    attention: Literal["none", "blocks"]
+    head: Literal["dense", "capsule"]
+    label_weights: Literal["uniform", "taxonomy"] = "uniform"
+
+
+_UNIFORM = (
+    Variant("TGCNN(No-R)", "unordered", "none", "none", "dense"),
+    Variant("TGCNN", "ordered", "none", "none", "dense"),
+    Variant("TGRCNN", "ordered", "lstm", "none", "dense"),
+    Variant("TAGRCNN", "ordered", "lstm", "blocks", "dense"),
+    Variant("GCCNN", "ordered", "none", "none", "capsule"),
+    Variant("GCRCNN", "ordered", "lstm", "none", "capsule"),
+    Variant("AGCRCNN", "ordered", "lstm", "blocks", "capsule"),
+)
+
+VARIANTS = (
+    *_UNIFORM,
+    *(
+        dataclasses.replace(variant, name=f"HE-{variant.name}", label_weights="taxonomy")
+        for variant in _UNIFORM
+        if variant.row_order == "ordered"
+    ),
+)
+"""All variants, in the order of the paper; each HE row is its base with one axis changed."""
+
+
+def _of_variant(variant: Variant) -> ModelSpec:
+    parts = [
+        f"{variant.row_order} rows",
+        *(["LSTM"] if variant.recurrent == "lstm" else []),
+        *(["block attention"] if variant.attention == "blocks" else []),
+        {"dense": "dense layers", "capsule": "capsules"}[variant.head],
+        *(["label weights from the taxonomy"] if variant.label_weights == "taxonomy" else []),
+    ]
+    axes: dict[str, Any] = {
+        "scorer": "network",
+        "graph": {"row_order": variant.row_order},
+        "network": {
+            "kind": "words-matrix",
+            "recurrent": variant.recurrent,
+            "attention": variant.attention,
+            "head": variant.head,
+        },
+        "loss": {"label_weights": variant.label_weights},
+    }
+    is_plain = variant.head == "dense" and variant.label_weights == "uniform"
+    usual = {"loss": {"kind": "cross-entropy" if is_plain else "margin"}}
+    return ModelSpec(variant.name, "graph", ("words-matrix",), ", ".join(parts), PAPER, _use(variant), axes, usual)
+
+
+def _use(variant: Variant) -> str:
+    if variant.head == "dense":
+        return "to compare with: the network without capsules"
+    if variant.recurrent == "none":
+        return "in half the time of the models with an LSTM"
+    return "the whole model" if variant.attention == "blocks" else "to compare with"
+
+
+def _linear(row: tuple[str, str, str, str], loss: str, structure: str, **usual: Any) -> ModelSpec:
+    axes = {"scorer": "linear", "linear": {"loss": loss, "structure": structure}}
+    return ModelSpec(row[0], "linear", (), *row[1:], axes, {"linear": usual})
+
+
+def _network(row: tuple[str, str, str, str], axes: Mapping[str, Any], reads: str = "tokens", **usual: Any) -> ModelSpec:
+    options = {"scorer": "network", **({"network": axes} if "kind" in axes else axes)}
+    return ModelSpec(row[0], "sequence", (reads,), *row[1:], options, {**_USUAL, **usual})
+
+
+def _graph(row: tuple[str, str, str, str], **usual: Any) -> ModelSpec:
+    axes = {"scorer": "network", "network": {"kind": "dgcnn"}, "graph": {"row_order": "unordered"}}
+    return ModelSpec(row[0], "graph", ("words-matrix",), *row[1:], axes, {"loss": {**_CROSS_ENTROPY, **usual}})
+
+
+_CROSS_ENTROPY = {"kind": "cross-entropy", "label_weights": "uniform"}
+_USUAL = {"loss": _CROSS_ENTROPY}
+_MARGIN = {"kind": "margin", "label_weights": "uniform", "down": 0.5}
+_CHARACTERS = {
+    "tokens": {"length": 1014},
+    "vocabulary": {"min_count": 1, "max_size": 100},
+    "vectors": {"source": "none", "dimension": 16},
+    "training": {"vectors_rate": 1.0, "vectors_epsilon": 1e-8},  # no character is rare
+}
+_FAN, _GOPAL, _PENG, _ZHAO = "Fan et al. 2008", "Gopal and Yang 2013", "Peng et al. 2018", "Zhao et al. 2018"
+
+_BASELINES = (
+    _linear(
+        (
+            "LR",
+            "logistic regression, one-vs-rest",
+            _FAN,
+            "where scores should be probabilities; much like SVM",
+        ),
+        "logistic",
+        "flat",
+        C=30.0,
+    ),
+    _linear(
+        (
+            "SVM",
+            "linear support vector machine, one-vs-rest",
+            _FAN,
+            "first of all: hard to beat on small data, and trained in seconds",
+        ),
+        "hinge",
+        "flat",
+    ),
+    _linear(
+        (
+            "TD-SVM",
+            "a linear SVM at every node, from the top down",
+            "Liu et al. 2005",
+            "many labels in a deep taxonomy: each node looks at few documents",
+        ),
+        "hinge",
+        "top_down",
+    ),
+    _linear(
+        (
+            "HSVM",
+            "large margin over paths of the taxonomy",
+            "Tsochantaridis et al. 2005",
+            "where a near miss in the taxonomy is better than a far one; one label a document",
+        ),
+        "hinge",
+        "structured",
+        C=3.0,
+    ),
+    _linear(
+        ("HR-LR", "logistic regression, each label near its parent", _GOPAL, "rare labels below frequent ones"),
+        "logistic",
+        "recursive",
+        C=10.0,
+    ),
+    _linear(
+        ("HR-SVM", "linear SVM, each label near its parent", _GOPAL, "rare labels below frequent ones"),
+        "hinge",
+        "recursive",
+    ),
+    _network(
+        ("LSTM", "the last state of an LSTM", "Hochreiter and Schmidhuber 1997", "short texts; to compare with"),
+        {"kind": "lstm", "directions": 1},
+    ),
+    _network(
+        ("BiLSTM", "the last states of an LSTM each way", "Graves 2005", "short texts; to compare with"),
+        {"kind": "lstm", "directions": 2},
+    ),
+    _network(
+        (
+            "HLSTM",
+            "an LSTM over words, another over sentences",
+            "Tang et al. 2015; Chen et al. 2016",
+            "texts of many sentences; to compare with",
+        ),
+        {"kind": "hierarchical", "pooling": "last", "cell": "lstm", "directions": 1},
+        "sentences",
+        network={"units": 200},
+    ),
+    _network(
+        (
+            "CNN-non-static",
+            "n-gram features, the greatest of each",
+            "Kim 2014",
+            "a quick network for single phrases that tell",
+        ),
+        {"kind": "kim-cnn"},
+    ),
+    _network(
+        ("RCNN", "each word between its contexts, the greatest of each feature", "Lai et al. 2015", "to compare with"),
+        {"kind": "rcnn"},
+    ),
+    _network(
+        (
+            "XML-CNN",
+            "n-gram features, the greatest of each part, a bottleneck",
+            "Liu et al. 2017",
+            "news, and thousands of labels: the best network on Reuters",
+        ),
+        {"kind": "xml-cnn"},
+    ),
+    _graph(("DGCNN-3", "convolutions over the subgraphs of ranked words", _PENG, "to compare with")),
+    _graph(("HR-DGCNN-3", "the same, each label near its parent", _PENG, "to compare with"), recursive=1e-4),
+    _network(
+        ("HAN", "attention to words, then to sentences", "Yang et al. 2016", "texts of many sentences"),
+        {"kind": "hierarchical", "pooling": "attention", "cell": "gru", "directions": 2},
+        "sentences",
+    ),
+    _network(
+        ("Bi-BloSAN", "self-attention in blocks, both ways", "Shen et al. 2018", "to compare with"),
+        {"kind": "bi-blosan"},
+    ),
+    _network(
+        ("SGM+GE", "labels one after another", "Yang et al. 2018", "labels that come together; costly to predict with"),
+        {"kind": "sgm"},
+        loss={},
+    ),
+    _network(
+        ("DCNN", "a very deep network over characters", "Conneau et al. 2016", "hundreds of thousands of documents"),
+        {"network": {"kind": "vdcnn"}, "text": {"tokenizer": "characters"}},
+        **_CHARACTERS,
+    ),
+    _network(
+        ("Capsule-A", "n-gram capsules, dynamic routing", _ZHAO, "to compare with"),
+        {"kind": "capsule-text", "branches": (3,)},
+        loss=_MARGIN,
+    ),
+    _network(
+        ("Capsule-B", "n-gram capsules of three widths side by side", _ZHAO, "to compare with"),
+        {"kind": "capsule-text", "branches": (3, 4, 5)},
+        loss=_MARGIN,
+    ),
+)
+
+MODELS = (*map(_of_variant, VARIANTS), *_BASELINES)
+"""All models, the variants first."""
+
+
+def find_model(name: str) -> ModelSpec:
+    """The model of a name, in any case; networks and scorers of other packages go by the names they are registered by.
+
+    Raises:
+        ConfigError: For an unknown name; the nearest is named.
+
+    >>> find_model("he-agcrcnn").name, find_model("svm").family
+    ('HE-AGCRCNN', 'linear')
+    """
+    by_name = {model.name.lower(): model for model in (*_external_models(), *MODELS)}
+    if name.lower() in by_name:
+        return by_name[name.lower()]
+    nearest = difflib.get_close_matches(name.lower(), by_name, n=1)
+    names = ", ".join(model.name for model in by_name.values())
+    hint = f"did you mean {by_name[nearest[0]].name}?" if nearest else f"there are {names}"
+    raise ConfigError(f"no model is called {name!r}; {hint}")
+
+
+def all_models() -> tuple[ModelSpec, ...]:
+    """All models, those of other packages last."""
+    return (*MODELS, *_external_models())
+
+
+def _external_models() -> tuple[ModelSpec, ...]:
+    """A model for each network and each scorer that another package brings."""
+    networks = [name for name in NETWORKS if NETWORKS.is_external(name)]
+    scorers = [name for name in SCORERS if SCORERS.is_external(name)]
+    return (*map(_of_network, networks), *map(_of_scorer, scorers))
+
+
+def _of_network(name: str) -> ModelSpec:
+    network = NETWORKS[name]
+    axes = {"scorer": "network", "network": {"kind": name}}
+    usual = _USUAL if network.objective == "pointwise" else {}
+    family: Literal["graph", "sequence"] = "graph" if "words-matrix" in network.reads else "sequence"
+    return ModelSpec(
+        name, family, network.reads, _summary(network), _origin(network), "as its package says", axes, usual
+    )
+
+
+def _of_scorer(name: str) -> ModelSpec:
+    scorer = SCORERS[name]
+    axes = {"scorer": name}
+    return ModelSpec(name, "linear", (), _summary(scorer), _origin(scorer), "as its package says", axes)
+
+
+def _summary(kind: type) -> str:
+    return (kind.__doc__ or kind.__name__).strip().split("\n")[0].rstrip(".")
+
+
+def _origin(kind: type) -> str:
+    return f"the package {kind.__module__.partition('.')[0]}"

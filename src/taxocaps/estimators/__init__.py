@@ -1,1 +1,0 @@
-"""Estimators: the one place where encoding, networks, training and the taxonomy meet."""

@@ -1,0 +1,155 @@
+"""Explain why a fitted model gives a document its labels."""
+
+import difflib
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taxocaps.corpus.document import Document
+from taxocaps.encoding.documents import EncodedDocuments, plain_text
+from taxocaps.errors import CorpusError, ModelError
+from taxocaps.explain.explainers import EXPLAINERS
+from taxocaps.explain.explanation import Explanation, JudgedLabel, KeptWord, LabelReasons, rounded
+from taxocaps.scorers.decision import DECISION_RULES
+from taxocaps.scorers.model import FittedModel
+
+__all__ = ["MOST_CHARACTERS", "MOST_WORDS", "explain_document", "explain_encoded"]
+
+MOST_CHARACTERS = 1_000_000
+MOST_WORDS = 20_000
+"""The readable graph of so many words takes ten seconds, and twice as many take four times as long."""
+
+_TITLE_WORDS = 8
+_LONGEST_TITLE = 100
+
+
+def explain_document(
+    model: FittedModel,
+    document: Document,
+    *,
+    labels: Sequence[str] = (),
+    near_misses: int = 5,
+    method: str | None = None,
+    most_words: int = MOST_WORDS,
+) -> Explanation:
+    """Why a document gets its labels; it is tokenised once and encoded once.
+
+    Args:
+        model: Of any kind.
+        document: The document; its id, if it has one, is the title.
+        labels: The labels to explain; by default all that are given or, if there are none, the nearest miss.
+        near_misses: How many labels that were not given are listed, too.
+        method: The name of an explainer; by default the one of the scorer.
+        most_words: A longer document is refused.
+
+    Raises:
+        CorpusError: If the document is too long.
+        ModelError: If the model has no such label.
+    """
+    for label in labels:  # refuse a mistyped one before any work
+        _column(model, label)
+    text = plain_text(document)
+    _check_size(len(text), MOST_CHARACTERS, "characters")
+    encoder = model.scorer.encoder
+    tokens = encoder.pipeline.tokenize([document.content], spans=True)
+    _check_size(len(text.split()) if encoder.pipeline.is_by_character else len(tokens.ids), most_words, "words")
+    encoded = EncodedDocuments([document], tokens, encoder.encode_tokens(tokens))
+    return explain_encoded(model, encoded, text, labels=labels, near_misses=near_misses, method=method)
+
+
+def explain_encoded(
+    model: FittedModel,
+    document: EncodedDocuments,
+    text: str,
+    *,
+    labels: Sequence[str] = (),
+    near_misses: int = 5,
+    method: str | None = None,
+) -> Explanation:
+    """Why one encoded document gets its labels; see `explain_document`."""
+    columns = [_column(model, label) for label in labels]
+    raw = model.raw_scores(document)
+    (given,) = document.documents
+    title = given.id or _title(text)
+    words = _words(model, document, text)
+    if not raw.any():
+        warning = "the text has no words that the model reads"
+        return Explanation(model.name.model, title, text, words, (), "none", (), None, None, warning)
+    judged = _judged(model, raw, near_misses, columns)
+    asked = columns or [model.classes.names.index(one.label) for one in _given(judged)]
+    found = EXPLAINERS[method or model.scorer.explainer](model.scorer, document, asked)
+    rows = found.rows or [None] * len(asked)
+    reasons = (
+        LabelReasons(model.classes.names[column], weights, shares)
+        for column, weights, shares in zip(asked, found.words, rows, strict=True)
+    )
+    return Explanation(
+        model.name.model, title, text, words, judged, found.method, tuple(reasons), found.matrix, found.graph
+    )
+
+
+def _column(model: FittedModel, label: str) -> int:
+    names = model.classes.names
+    if label in names:
+        return names.index(label)
+    nearest = difflib.get_close_matches(label, names, n=1)
+    hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+    raise ModelError(f"the model has no label {label!r}{hint}")
+
+
+def _check_size(found: int, most: int, unit: str) -> None:
+    if found > most:
+        raise CorpusError(f"the document has {found:,} {unit}; at most {most:,} can be explained: give a part of it")
+
+
+def _words(model: FittedModel, document: EncodedDocuments, text: str) -> tuple[KeptWord, ...]:
+    """The words in order, with their positions in the text."""
+    if model.scorer.encoder.pipeline.is_by_character:
+        return tuple(KeptWord(match.group().lower(), *match.span(), True) for match in re.finditer(r"\S+", text))
+    words, known = document.tokens.document(0), model.scorer.vocabulary
+    spans = document.tokens.spans
+    pairs = (
+        [(None, None)] * len(words)
+        if spans is None
+        else [(a, b) if a >= 0 else (None, None) for a, b in spans.tolist()]
+    )
+    return tuple(KeptWord(word, *span, word in known) for word, span in zip(words, pairs, strict=True))
+
+
+def _judged(
+    model: FittedModel, raw: NDArray[np.float32], near_misses: int, asked: Sequence[int]
+) -> tuple[JudgedLabel, ...]:
+    """The labels given, the most probable first, then those that missed by least, and those that were asked about."""
+    scores = model.calibration.apply(raw)
+    given = set(model.choose(scores).indices.tolist())
+    others = [column for column in range(len(model.classes)) if column not in given]
+    others.sort(key=lambda column: model.thresholds[column] - scores[0, column])
+    missed = [column for rank, column in enumerate(others) if rank < near_misses or column in asked]
+    ordered = [*sorted(given, key=lambda column: -scores[0, column]), *missed]
+    has_thresholds = not DECISION_RULES[model.config.decision.rule].takes_best
+    names = model.classes.names
+    return tuple(
+        JudgedLabel(
+            names[column],
+            rounded(scores[0, column]),
+            rounded(raw[0, column]),
+            rounded(model.thresholds[column]) if has_thresholds else None,
+            column in given,
+            model.classes.taxonomy.path(names[column]),
+        )
+        for column in ordered
+    )
+
+
+def _given(judged: Sequence[JudgedLabel]) -> Sequence[JudgedLabel]:
+    return [one for one in judged if one.is_given] or judged[:1]
+
+
+def _title(text: str) -> str:
+    if not text.strip():
+        return "Empty text"
+    words = text[: 10 * _LONGEST_TITLE].split()
+    begin = " ".join(words[:_TITLE_WORDS])[:_LONGEST_TITLE]
+    return f"{begin} …" if len(begin) < len(" ".join(text.split())) else begin

@@ -1,0 +1,213 @@
+"""Explainers: how much each word of a document speaks for a label, and what a network over words-matrices saw."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taxocaps.encoding.documents import EncodedDocuments
+from taxocaps.encoding.encoders import Encoding
+from taxocaps.explain.explanation import Graph, GraphEdge, GraphNode, MatrixRow, RowShare, WordWeight, rounded
+from taxocaps.graph.document_graph import GraphOfWords
+from taxocaps.registry import Registry
+from taxocaps.scorers.base import Scorer
+from taxocaps.text.tokens import Tokens
+from taxocaps.text.vocabulary import Vocabulary
+
+__all__ = ["EXPLAINERS", "Evidence", "explain_linear", "explain_occlusion", "explain_words_matrix"]
+
+_TOKENS_AT_ONCE = 1_000_000
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What an explainer found out about one document.
+
+    Attributes:
+        method: What the weight of a word is, such as `occlusion`.
+        words: For each label that was asked about, the words that weigh anything, the weightiest first.
+        rows: For each label, what the rows of the words-matrix gave to it; empty in models without capsules of rows.
+        matrix: The words-matrix, in models that read one.
+        graph: The graph-of-words, in models that read one.
+    """
+
+    method: str
+    words: Sequence[tuple[WordWeight, ...]]
+    rows: Sequence[tuple[RowShare, ...]] = ()
+    matrix: tuple[MatrixRow, ...] | None = None
+    graph: Graph | None = None
+
+
+Explainer = Callable[[Any, EncodedDocuments, Sequence[int]], Evidence]
+"""From a fitted scorer, one encoded document and the columns of labels to what speaks for those labels."""
+
+EXPLAINERS: Registry[Explainer] = Registry(
+    "explainer",
+    "taxocaps.explainers",
+    {
+        "linear": "taxocaps.explain.explainers:explain_linear",
+        "occlusion": "taxocaps.explain.explainers:explain_occlusion",
+        "words-matrix": "taxocaps.explain.explainers:explain_words_matrix",
+    },
+)
+"""The explainers by name; a scorer names its own, and `occlusion` works for all."""
+
+
+def explain_linear(scorer: Any, document: EncodedDocuments, columns: Sequence[int]) -> Evidence:
+    """Weight times value of each word, for scorers with `word_weights`."""
+    return Evidence("linear", [_weights(scorer.word_weights(document, column)) for column in columns])
+
+
+def explain_occlusion(scorer: Scorer, document: EncodedDocuments, columns: Sequence[int]) -> Evidence:
+    """How far the raw score of a label falls when a word becomes an unknown one, wherever it stands."""
+    words = _Occlusion(scorer, document)
+    base = scorer.scores(document)[0]  # [L]
+    falls = {word: base - scores for word, scores in words.scores()}  # [L] each
+    found = [_weights({word: float(fall[column]) for word, fall in falls.items()}) for column in columns]
+    return Evidence("occlusion", found)
+
+
+def explain_words_matrix(scorer: Any, document: EncodedDocuments, columns: Sequence[int]) -> Evidence:
+    """Occlusion, and what a network made of the rows of its words-matrix: attention, shares, and the graph."""
+    import torch
+
+    from taxocaps.nn.trace import trace
+
+    graph = GraphOfWords(
+        document.tokens.document(0), document.tokens.document_sentence_ends(0), scorer.config.encodings["words-matrix"]
+    )
+    network = scorer.network.eval()
+    device = next(network.parameters()).device
+    arrays = scorer.inputs(document).arrays(np.zeros(1, np.int64))
+    found = trace(network, [torch.from_numpy(array).to(device) for array in arrays])
+    shares = [found.row_shares(column) for column in columns]
+    return Evidence(
+        "occlusion",
+        explain_occlusion(scorer, document, columns).words,
+        [_row_shares(graph, share) for share in shares if share is not None],
+        _matrix(graph, found.attention),
+        _graph(graph),
+    )
+
+
+def _weights(weights: Mapping[str, float]) -> tuple[WordWeight, ...]:
+    found = [WordWeight(word, rounded(weight)) for word, weight in weights.items() if weight]
+    return tuple(sorted(found, key=lambda one: -one.weight))
+
+
+@dataclass(frozen=True, eq=False)
+class _Occlusion:
+    """One document many times over, each time with another word made unknown."""
+
+    scorer: Scorer
+    document: EncodedDocuments
+    positions: dict[str, NDArray[np.int64]] = field(init=False)  # of each word, in the tokens
+
+    def __post_init__(self) -> None:
+        by_character = self.scorer.encoder.pipeline.is_by_character
+        object.__setattr__(self, "positions", self._written_words() if by_character else self._known_words())
+
+    def scores(self) -> Iterator[tuple[str, NDArray[np.float32]]]:
+        """For each word, the raw scores of all labels without it, [L]; a bounded number of copies at a time."""
+        words = list(self.positions)
+        step = max(1, _TOKENS_AT_ONCE // max(1, len(self.document.tokens.ids)))
+        for start in range(0, len(words), step):
+            chosen = words[start : start + step]
+            yield from zip(chosen, self.scorer.scores(self._without(chosen)), strict=True)
+
+    def _known_words(self) -> dict[str, NDArray[np.int64]]:
+        """The words that the scorer knows and reads."""
+        tokens = self.document.tokens
+        read = [encoding.arrays(np.zeros(1, np.int64))[0] for encoding in self.document.encodings.values()]
+        ids = np.unique(np.concatenate([one.ravel() for one in read])) - Vocabulary.FIRST if read else tokens.ids
+        known = self.scorer.vocabulary
+        indices = [index for index in np.unique(ids).tolist() if index >= 0 and tokens.words[index] in known]
+        return {tokens.words[index]: np.flatnonzero(tokens.ids == index) for index in indices}
+
+    def _written_words(self) -> dict[str, NDArray[np.int64]]:
+        """For a scorer that reads characters: what stands between spaces."""
+        text = "".join(self.document.tokens.document(0))
+        longest = max((one.lengths.max(initial=0) for one in self.document.encodings.values()), default=len(text))
+        found: dict[str, list[int]] = {}
+        for match in re.finditer(r"\S+", text[:longest]):
+            found.setdefault(match.group(), []).extend(range(*match.span()))
+        return {word: np.array(positions) for word, positions in found.items()}
+
+    def _without(self, words: Sequence[str]) -> EncodedDocuments:
+        tokens = self.document.tokens
+        copies, length = len(words), len(tokens.ids)
+        ids = np.tile(tokens.ids, copies)
+        for copy, word in enumerate(words):
+            ids[self.positions[word] + copy * length] = len(tokens.words)  # one more word, which is unknown
+        starts = np.repeat(np.arange(copies) * length, len(tokens.sentence_ends))
+        occluded = Tokens(
+            (*tokens.words, ""),
+            ids,
+            np.arange(copies + 1, dtype=np.int64) * length,
+            np.tile(tokens.sentence_ends, copies) + starts,
+        )
+        gone = np.array([int(tokens.ids[self.positions[word][0]]) for word in words], np.int64)
+        encodings: dict[str, Encoding] = {
+            # A view of the tokens is made anew; what was computed from them, such as the graph, stays as it is.
+            name: encoder.encode(occluded) if encoder.stored is None else _Without(self.document.encodings[name], gone)
+            for name, encoder in self.scorer.encoder.encoders.items()
+        }
+        return EncodedDocuments((), occluded, encodings)
+
+
+@dataclass(frozen=True, eq=False)
+class _Without:
+    """Copies of one encoded document, each with one word made unknown."""
+
+    encoding: Encoding
+    words: NDArray[np.int64]  # indices into the words of the tokens
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        return np.repeat(self.encoding.lengths[:1], len(self.words))
+
+    def arrays(self, documents: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
+        one = self.encoding.arrays(np.zeros(1, np.int64))
+        ids, *others = (np.repeat(array, len(documents), axis=0) for array in one)
+        gone = self.words[documents].reshape(-1, *[1] * (ids.ndim - 1)) + Vocabulary.FIRST  # [B, 1, ...]
+        return np.where(ids == gone, ids.dtype.type(Vocabulary.UNKNOWN), ids), *others
+
+
+def _graph(graph: GraphOfWords) -> Graph:
+    """The graph, its words the most central first."""
+    nodes = (
+        GraphNode(word, rounded(graph.closeness[word]), graph.positions[word], rank if rank <= graph.config.N else None)
+        for rank, word in enumerate(graph.central_words, 1)
+    )
+    return Graph(tuple(nodes), tuple(GraphEdge(*ends, count) for ends, count in graph.edges.items()))
+
+
+def _matrix(graph: GraphOfWords, attention: Sequence[Any]) -> tuple[MatrixRow, ...]:
+    """The rows, with the attention of every layer that has one."""
+    layers = [_factors(layer) for layer in attention]
+    return tuple(
+        MatrixRow(
+            row.central_word,
+            tuple(block.words for block in row.blocks),
+            tuple(tuple(factors[index].get(block) for block in range(1, len(row.blocks) + 1)) for factors in layers),
+        )
+        for index, row in enumerate(graph.rows())
+    )
+
+
+def _factors(layer: Any) -> list[dict[int, float]]:
+    """For each row the factor of each block that a window belongs to."""
+    return [
+        {block: rounded(factor) for block, factor in zip(blocks, factors, strict=True) if block}
+        for blocks, factors in zip(layer.blocks.tolist(), layer.alpha.tolist(), strict=True)
+    ]
+
+
+def _row_shares(graph: GraphOfWords, shares: Any) -> tuple[RowShare, ...]:
+    """What each row gave to a label, the largest share first."""
+    rows = zip(graph.rows(), shares.tolist(), strict=True)
+    found = [RowShare(index, row.central_word, rounded(share)) for index, (row, share) in enumerate(rows, 1)]
+    return tuple(sorted(found, key=lambda one: -one.share))

@@ -1,0 +1,121 @@
+"""Linear classifiers over bags of words as scorers."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from taxocaps.encoding.bag import BagConfig, BagOfWords
+from taxocaps.encoding.documents import EncodedDocuments
+from taxocaps.errors import CorpusError, ModelError
+from taxocaps.linear.config import LinearConfig
+from taxocaps.linear.methods import METHODS, LinearTask, LinearWeights, word_evidence
+from taxocaps.results import FitReport
+from taxocaps.scorers.base import Examples, FitContext, ModelConfig, Scorer
+from taxocaps.text.vocabulary import Vocabulary
+
+__all__ = ["LinearModelConfig", "LinearScorer"]
+
+_VOCABULARY, _WEIGHTS = "vocabulary.tsv", "weights.safetensors"
+
+
+class LinearModelConfig(ModelConfig):
+    """The options of a linear model.
+
+    Attributes:
+        scorer: The kind of scorer.
+        bag: How words are counted.
+        linear: How the classifiers are fitted.
+    """
+
+    scorer: Literal["linear"] = "linear"
+    bag: BagConfig = BagConfig()
+    linear: LinearConfig = LinearConfig()
+
+
+class LinearScorer(Scorer):
+    """A linear classifier for each label, or for each node of the taxonomy."""
+
+    Config = LinearModelConfig
+    explainer = "linear"
+
+    bag: BagOfWords
+    weights: LinearWeights
+
+    def fit(self, training: Examples, validation: Examples, context: FitContext) -> FitReport:
+        """Count words, then fit the classifiers; validation documents are not needed."""
+        if self.start is not None:
+            raise ModelError("linear models do not start from another model; train on all documents together")
+        self.bag = BagOfWords.learn(training.documents, self.config.bag)
+        if not self.vocabulary.words:
+            raise CorpusError(
+                f"no word occurs in {self.config.bag.min_documents} training documents; "
+                "give more text, or a smaller bag.min_documents"
+            )
+        task = LinearTask(
+            self.bag.transform(training.documents),
+            csr_array(training.labels),
+            self.classes,
+            self.config.linear,
+            seed=self.seed,
+            threads=context.threads,
+            progress=context.progress,
+        )
+        self.weights = METHODS[self.config.linear.structure].fit(task)
+        return FitReport()
+
+    def scores(self, documents: EncodedDocuments) -> NDArray[np.float32]:
+        """How well each label fits each document; a document without a known word has no score."""
+        bags = self.bag.transform(documents)
+        scores = METHODS[self.config.linear.structure].scores(self.weights.margins(bags), self.classes)
+        scores[np.diff(bags.indptr) == 0] = 0
+        return scores
+
+    def word_weights(self, document: EncodedDocuments, column: int) -> Mapping[str, float]:
+        """Weight times value of each known word of one document, for one label."""
+        bag = self.bag.transform(document)
+        evidence = word_evidence(self.weights, bag, column, self.classes, self.config.linear)
+        words = self.vocabulary.words
+        return {words[index]: value for index, value in zip(bag.indices.tolist(), evidence.tolist(), strict=True)}
+
+    @property
+    def vocabulary(self) -> Vocabulary:  # type: ignore[override]
+        """The words that count."""
+        return self.bag.vocabulary
+
+    @property
+    def parameters(self) -> int:
+        """The number of weights that are not 0."""
+        return int(self.weights.coef.nnz) + len(self.weights.intercept)
+
+    def _save(self, folder: Path) -> None:
+        """Write `vocabulary.tsv` and `weights.safetensors`, the weights as the three arrays of a sparse matrix."""
+        from safetensors.numpy import save_file
+
+        coef = self.weights.coef
+        self.vocabulary.save(folder / _VOCABULARY)
+        arrays = {
+            "idf": self.bag.idf,
+            "intercept": self.weights.intercept,
+            "coef.data": coef.data,
+            "coef.indices": coef.indices.astype(np.int32),
+            "coef.indptr": coef.indptr.astype(np.int64),
+        }
+        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, folder / _WEIGHTS)
+        (folder / _WEIGHTS).chmod(0o644)
+
+    def _load(self, folder: Path) -> None:
+        from safetensors.numpy import load_file
+
+        vocabulary = Vocabulary.load(folder / _VOCABULARY)
+        try:
+            arrays = load_file(folder / _WEIGHTS)
+            parts = tuple(arrays[f"coef.{name}"] for name in ("data", "indices", "indptr"))
+            coef = csr_array(parts, shape=(len(arrays["intercept"]), len(vocabulary.words)))
+            self.weights = LinearWeights(coef, arrays["intercept"])
+            self.bag = BagOfWords(vocabulary, arrays["idf"], self.config.bag)
+        except Exception as error:  # a damaged archive can fail in a dozen ways
+            raise ModelError(f"{folder / _WEIGHTS}: damaged, or not the weights of this model") from error
