@@ -9,31 +9,33 @@ from typing import TYPE_CHECKING, Any
 from taxocaps._version import __version__
 
 if TYPE_CHECKING:
-    from taxocaps.catalogue.classifier import TaxoCapsClassifier
+    from taxocaps.classifier import TaxoCapsClassifier, load
     from taxocaps.corpus.document import Document
     from taxocaps.corpus.readers import read_documents
     from taxocaps.corpus.writers import write_documents
+    from taxocaps.encoding.store import open_store
     from taxocaps.errors import TaxocapsError
-    from taxocaps.estimators.explanations import Explanation
+    from taxocaps.explain.explanation import Explanation
     from taxocaps.graph.config import GraphConfig
     from taxocaps.graph.document_graph import GraphOfWords
-    from taxocaps.graph.store import open_store
+    from taxocaps.results import Prediction
     from taxocaps.taxonomy.readers import read_taxonomy
     from taxocaps.taxonomy.tree import Taxonomy
     from taxocaps.taxonomy.writers import write_taxonomy
     from taxocaps.text.pipeline import TextPipeline
-    from taxocaps.workflows.config import EncodeConfig, resolve_config, resolve_run_config
     from taxocaps.workflows.encode import encode
+    from taxocaps.workflows.evaluate import evaluate
     from taxocaps.workflows.explain import explain
     from taxocaps.workflows.graph import graph_of_words
+    from taxocaps.workflows.predict import predict
     from taxocaps.workflows.train import TrainFiles, train
 
 __all__ = [
     "Document",
-    "EncodeConfig",
     "Explanation",
     "GraphConfig",
     "GraphOfWords",
+    "Prediction",
     "TaxoCapsClassifier",
     "TaxocapsError",
     "Taxonomy",
@@ -41,13 +43,14 @@ __all__ = [
     "TrainFiles",
     "__version__",
     "encode",
+    "evaluate",
     "explain",
     "graph_of_words",
+    "load",
     "open_store",
+    "predict",
     "read_documents",
     "read_taxonomy",
-    "resolve_config",
-    "resolve_run_config",
     "train",
     "write_documents",
     "write_taxonomy",
@@ -55,23 +58,24 @@ __all__ = [
 
 _HOMES = {
     "Document": "corpus.document",
-    "EncodeConfig": "workflows.config",
-    "Explanation": "estimators.explanations",
+    "Explanation": "explain.explanation",
     "GraphConfig": "graph.config",
     "GraphOfWords": "graph.document_graph",
-    "TaxoCapsClassifier": "catalogue.classifier",
+    "Prediction": "results",
+    "TaxoCapsClassifier": "classifier",
     "TaxocapsError": "errors",
     "Taxonomy": "taxonomy.tree",
     "TextPipeline": "text.pipeline",
     "TrainFiles": "workflows.train",
     "encode": "workflows.encode",
+    "evaluate": "workflows.evaluate",
     "explain": "workflows.explain",
     "graph_of_words": "workflows.graph",
-    "open_store": "graph.store",
+    "load": "classifier",
+    "open_store": "encoding.store",
+    "predict": "workflows.predict",
     "read_documents": "corpus.readers",
     "read_taxonomy": "taxonomy.readers",
-    "resolve_config": "workflows.config",
-    "resolve_run_config": "workflows.config",
     "train": "workflows.train",
     "write_documents": "corpus.writers",
     "write_taxonomy": "taxonomy.writers",

@@ -1,58 +1,64 @@
 """`TaxoCapsClassifier`: every model behind the interface of scikit-learn."""
 
 import os
+import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from taxocaps.catalogue.presets import DEFAULT_MODEL, model_config
-from taxocaps.catalogue.registry import find_model
-from taxocaps.config import merge, nested
-from taxocaps.encoding.corpus_words import Text
+from taxocaps.corpus.document import Document
+from taxocaps.corpus.labels import Classes, LabelConfig, collect_classes, label_matrix, resolve_labels
+from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
+from taxocaps.encoding.store import open_store, write_store
 from taxocaps.errors import ConfigError, CorpusError
-from taxocaps.estimators.base import Labelled, Work
-from taxocaps.estimators.config import ModelConfig, used_options, used_sections
-from taxocaps.estimators.model import FittedModel, ModelName, fit_model
-from taxocaps.estimators.persistence import load_model, save_model
-from taxocaps.estimators.scorers import make_scorer
-from taxocaps.estimators.targets import Targets, read_targets
+from taxocaps.explain.explanation import Explanation
 from taxocaps.files import atomic_folder
+from taxocaps.metrics.evaluation import Evaluation
 from taxocaps.metrics.flat import flat_metrics
-from taxocaps.taxonomy.readers import read_taxonomy
+from taxocaps.progress import Progress, silent
+from taxocaps.scorers.base import Examples, FitContext, ModelConfig, make_scorer
+from taxocaps.scorers.decision import DecisionOptions
+from taxocaps.scorers.model import FittedModel, ModelName, fit_model, hold_out
+from taxocaps.scorers.persistence import load_model, save_model
+from taxocaps.taxonomy.readers import as_taxonomy
 from taxocaps.taxonomy.tree import Taxonomy
 from taxocaps.taxonomy.writers import write_taxonomy
+from taxocaps.text.pipeline import Content
+from taxocaps.workflows.config import DEFAULT_MODEL, resolve_run_config
+from taxocaps.workflows.explain import explain
 
-__all__ = ["TaxoCapsClassifier"]
-
-_TOO_FEW_TO_PART = 10
-"""With fewer documents, holding some out would leave next to nothing; they validate themselves."""
+__all__ = ["TaxoCapsClassifier", "load"]
 
 
 class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Assigns labels out of a taxonomy to texts.
 
     Works like any classifier of scikit-learn, in a `Pipeline`, `cross_val_score` or `GridSearchCV`. X is a list of
-    texts (or of lists of ready words). Labels are lists of names, one name a text, or an indicator matrix, and
-    predictions come back in the same form.
+    texts (or of lists of ready tokens). Labels are lists of names, one name a text, an indicator matrix, or an
+    indicator DataFrame whose columns are labels; predictions come back in the same form.
 
     Args:
         model: The name of a model, in any case; `taxocaps models` lists them.
-        taxonomy: A `Taxonomy` or the path of a taxonomy file; None for labels that stand side by side.
+        taxonomy: A `Taxonomy`, the path of a taxonomy file, a dict or a networkx graph; None for a flat list of labels.
         preset: `default`, `fast`, `paper-rcv1`, `paper-eurlex` or `paper-reuters`.
-        settings: Further options by their full names, such as `{"graph.window": 4, "training.epochs": 5}`.
-        random_state: The seed of all randomness: the same seed gives the same model on the same machine. None draws
-            one.
+        random_state: Random seed: the same seed gives the same model on the same machine. None draws one.
+        verbose: 1 prints the progress of `fit` to standard error, 0 nothing.
+        options: Any option of the model, its section and name joined by two underscores, such as `linear__C=0.5` or
+            `training__epochs=5`; `taxocaps config` shows them all. They are parameters like the others, for
+            `set_params` and `GridSearchCV`.
 
     Attributes:
         classes_: The labels of the columns, in taxonomy order.
         model_: The fitted model, which has every option (`model_.config`), the threshold of each label
-            (`model_.cuts`), and how good it is on its validation documents (`model_.validation`).
+            (`model_.thresholds`), and its metrics on the validation documents (`model_.validation`).
 
     Example::
 
@@ -64,82 +70,132 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         model: str = DEFAULT_MODEL,
-        taxonomy: Taxonomy | str | os.PathLike[str] | None = None,
+        taxonomy: Any = None,
         preset: str = "default",
         *,
-        settings: Mapping[str, Any] | None = None,
         random_state: int | None = 0,
+        verbose: int = 0,
+        **options: Any,
     ) -> None:
         self.model = model
         self.taxonomy = taxonomy
         self.preset = preset
-        self.settings = settings
         self.random_state = random_state
+        self.verbose = verbose
+        self.options = options
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters, those of the model's options included."""
+        named: dict[str, Any] = super().get_params(deep=False)
+        return {**named, **self.options}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters; any option of the model may be given as `section__name`."""
+        named = set(self._get_param_names())
+        for key, value in params.items():
+            if key in named:
+                setattr(self, key, value)
+            elif "__" in key:
+                self.options = {**self.options, key: value}
+            else:
+                raise ValueError(
+                    f"{key!r} is no parameter of TaxoCapsClassifier; there are {', '.join(sorted(named))}, and options "
+                    "such as linear__C"
+                )
+        return self
 
     def fit(
         self,
-        X: Sequence[Text],
+        X: Sequence[Content],
         y: Any,
         *,
-        validation: tuple[Sequence[Text], Any] | None = None,
+        validation: tuple[Sequence[Content], Any] | None = None,
         start: "TaxoCapsClassifier | None" = None,
-        work: Work | None = None,
+        context: FitContext | None = None,
     ) -> Self:
         """Learn from texts and their labels.
 
         Args:
             X: The texts.
-            y: Their labels: lists of names, one name each, or an indicator matrix whose columns are the labels of the
-                taxonomy in its order.
-            validation: Texts and labels that decide when to stop and where to cut; by default some of X is held out.
-            start: Go on from the weights of this fitted classifier, which must have the same options; labels may be
+            y: Their labels: lists of names, one name each, an indicator matrix whose columns are the labels of the
+                taxonomy in its order, or an indicator DataFrame with the names of labels as columns.
+            validation: Texts and labels that decide when to stop, and that thresholds are tuned on; by default some of
+                X is held out.
+            start: Continue from the weights of this fitted classifier, which must have the same options; labels may be
                 new, and words that it does not know stay unknown.
-            work: Where checkpoints go, who is told of progress, and more; by default a temporary folder, and nobody.
+            context: Where checkpoints go, who is told of progress, and more; by default a temporary folder.
         """
         config = self._config()
         if start is not None:
             _check_start(start, config)
         targets = self._targets(y, config, start)
-        name = ModelName(find_model(self.model).name, self.preset, self._seed())
-        training = _together(_check_texts(X), targets.labels)
-        held_out = self._validation(validation, targets, config)
-        if held_out is None:
-            training, held_out = _part(training, config.training.validation, name.seed)
+        name = ModelName(resolve_name(self.model), self.preset, self._seed())
         with tempfile.TemporaryDirectory() as temporary:
-            work = work or Work(Path(temporary), threads=os.cpu_count() or 1)
-            work.folder.mkdir(parents=True, exist_ok=True)
-            write_taxonomy(targets.classes.taxonomy, work.folder / "taxonomy.tsv")  # if it cannot be saved, say so now
-            scorer = make_scorer(config, targets.classes, name.seed)
+            context = context or FitContext(
+                Path(temporary), threads=os.cpu_count() or 1, progress=_print_progress if self.verbose else silent
+            )
+            context.folder.mkdir(parents=True, exist_ok=True)
+            write_taxonomy(targets.classes.taxonomy, context.folder / "taxonomy.tsv")  # if it cannot be, say so now
+            scorer = make_scorer(config, targets.classes, name.seed, context.threads)
             scorer.start = start.model_.scorer if start is not None else None
-            self._take(fit_model(name, scorer, training, held_out, work), targets.form)
+            training = _examples(_check_texts(X), targets.labels, scorer.encoder, context, "documents")
+            if validation is None:
+                training, held_out = hold_out(training, config.validation, name.seed)
+            else:
+                held_out = self._validation(validation, targets, scorer.encoder, context)
+            self._take(fit_model(name, scorer, training, held_out, context), targets)
         return self
 
-    def predict(self, X: Sequence[Text]) -> Any:
-        """The labels of texts, in the form that `fit` was given: tuples of names, one name each, or a CSR matrix."""
-        check_is_fitted(self)
+    def predict(
+        self,
+        X: Sequence[Content],
+        *,
+        top_k: int | None = None,
+        threshold: float | None = None,
+        at_least: int | None = None,
+        hierarchy: Literal["as-is", "add-ancestors", "drop-orphans"] | None = None,
+    ) -> Any:
+        """The labels of texts, in the form that `fit` was given: tuples of names, one name each, a matrix or a frame.
+
+        Args:
+            X: The texts.
+            top_k: Take so many labels, whatever their scores.
+            threshold: One threshold for all labels.
+            at_least: Labels that every text with words gets.
+            hierarchy: What is done about ancestors; each of these by default as the model was trained.
+        """
         scores = self.predict_proba(X)
         if self.form_ == "single":
             return self.classes_[scores.argmax(axis=1)]
-        chosen = self.model_.choose(scores)
+        options = DecisionOptions(top_k=top_k, threshold=threshold, at_least=at_least, hierarchy=hierarchy)
+        chosen = self.model_.choose(scores, options)
+        if self.form_ == "frame":
+            return self._frame(chosen)
         return chosen if self.form_ == "matrix" else self.model_.classes.lists(chosen)
 
-    def predict_proba(self, X: Sequence[Text]) -> NDArray[np.float32]:
-        """The calibrated score of each label; [texts, L], each label on its own between 0 and 1."""
-        check_is_fitted(self)
-        return self.model_.scores(_check_texts(X))
+    def predict_proba(self, X: Sequence[Content]) -> NDArray[np.float32]:
+        """The probability of each label; [texts, L], each label on its own between 0 and 1."""
+        return self._scores(X, self.model_.scores if hasattr(self, "model_") else None)
 
-    def decision_function(self, X: Sequence[Text]) -> NDArray[np.float32]:
+    def decision_function(self, X: Sequence[Content]) -> NDArray[np.float32]:
         """Scores before calibration: the lengths of the label capsules, or the outputs of a dense head; [texts, L]."""
-        check_is_fitted(self)
-        return self.model_.raw_scores(_check_texts(X))
+        return self._scores(X, self.model_.raw_scores if hasattr(self, "model_") else None)
 
-    def score(self, X: Sequence[Text], y: Any, sample_weight: None = None) -> float:
+    def score(self, X: Sequence[Content], y: Any, sample_weight: None = None) -> float:
         """Micro-F1 of the labels; accuracy where every text has one label."""
-        check_is_fitted(self)
-        truth = read_targets(y, None, self.model_.config.labels, known=self.model_.classes)
         if self.form_ == "single":
             return float(np.mean(self.predict(X) == np.asarray(y)))
-        return flat_metrics(truth.labels, self.model_.choose(self.predict_proba(X))).micro.f1
+        truth = self._truth(y)
+        return flat_metrics(truth, self.model_.choose(self.predict_proba(X))).micro.f1
+
+    def evaluate(self, X: Sequence[Content], y: Any) -> Evaluation:
+        """All metrics of the labels of some texts."""
+        return self.model_.evaluate(self._truth(y), self.predict_proba(X))
+
+    def explain(self, text: str, **options: Any) -> Explanation:
+        """Why a text gets its labels; options as in `taxocaps.explain`, such as `labels` and `out`."""
+        check_is_fitted(self)
+        return explain(self.model_, text, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a folder, which must not exist yet."""
@@ -153,17 +209,19 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Args:
             path: The folder.
-            trust_code: Whether a tokenizer that the model names, a Python function, may be run.
+            trust_code: Whether code that the model names, such as a tokenizer, may be run.
         """
         model = load_model(Path(path), trust_code=trust_code)
+        options = {
+            f"{section}__{key}" if isinstance(values, dict) else section: value
+            for section, values in model.config.as_mapping().items()
+            for key, value in (values.items() if isinstance(values, dict) else [("", values)])
+            if section != "scorer"
+        }
         classifier = cls(
-            model.name.model,
-            model.classes.taxonomy,
-            model.name.preset,
-            settings=used_options(model.config),
-            random_state=model.name.seed,
+            model.name.model, model.classes.taxonomy, model.name.preset, random_state=model.name.seed, **options
         )
-        classifier._take(model, "names")
+        classifier._take(model, Targets("names", model.classes, None))
         return classifier
 
     def __sklearn_tags__(self) -> Any:
@@ -173,13 +231,12 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.target_tags.multi_output = True
         return tags
 
-    def _take(self, model: FittedModel, form: str) -> None:
-        self.model_, self.form_ = model, form
+    def _take(self, model: FittedModel, targets: "Targets") -> None:
+        self.model_, self.form_, self.columns_ = model, targets.form, targets.columns
         self.classes_ = np.array(model.classes.names, dtype=object)
 
     def _config(self) -> ModelConfig:
-        layers = [nested(key, value) for key, value in (self.settings or {}).items()]
-        return model_config(self.model, self.preset, merge(*layers))
+        return resolve_run_config(options={**self.options, "model": self.model, "preset": self.preset}).options
 
     def _seed(self) -> int:
         if self.random_state is None:
@@ -188,71 +245,239 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ConfigError(f"random_state must be a whole number from 0 on, or None; got {self.random_state!r}")
         return int(self.random_state)
 
-    def _targets(self, y: Any, config: ModelConfig, start: "TaxoCapsClassifier | None") -> Targets:
-        taxonomy = self.taxonomy
-        if taxonomy is not None and not isinstance(taxonomy, Taxonomy):
-            taxonomy = read_taxonomy(taxonomy)
+    def _targets(self, y: Any, config: ModelConfig, start: "TaxoCapsClassifier | None") -> "Targets":
+        taxonomy = None if self.taxonomy is None else as_taxonomy(self.taxonomy)
+        older: tuple[str, ...] = ()
         if start is not None:
+            older = start.model_.classes.names
             taxonomy = taxonomy or start.model_.classes.taxonomy
-        older = start.model_.classes.names if start is not None else ()
         if taxonomy is not None:
             taxonomy = taxonomy.with_labels(older)
         return read_targets(y, taxonomy, config.labels, more=older)
 
     @staticmethod
-    def _validation(given: tuple[Sequence[Text], Any] | None, targets: Targets, config: ModelConfig) -> Labelled | None:
-        if given is None:
-            return None
+    def _validation(
+        given: tuple[Sequence[Content], Any], targets: "Targets", encoder: DocumentEncoder, context: FitContext
+    ) -> Examples:
         texts, y = given
         if not len(texts):
             raise CorpusError("there are no validation documents; leave them out, and some training ones are held out")
-        labels = read_targets(y, None, config.labels, known=targets.classes).labels
-        return _together(_check_texts(texts), labels)
+        labels = read_targets(y, None, targets.config or LabelConfig(), known=targets.classes).labels
+        return _examples(_check_texts(texts), labels, encoder, context, "validation documents")
+
+    def _truth(self, y: Any) -> csr_array:
+        check_is_fitted(self)
+        return read_targets(y, None, self.model_.config.labels, known=self.model_.classes).labels
+
+    def _scores(self, X: Sequence[Content], score: Any) -> NDArray[np.float32]:
+        check_is_fitted(self)
+        encoder = self.model_.scorer.encoder
+        parts = [score(encoded) for encoded in encoder.stream(_documents(_check_texts(X)), 256)]
+        return np.concatenate([np.zeros((0, len(self.classes_)), np.float32), *parts])
+
+    def _frame(self, chosen: csr_array) -> Any:
+        import pandas as pd
+
+        names = list(self.classes_)
+        frame = pd.DataFrame(chosen.toarray().astype(int), columns=names)
+        return frame.reindex(columns=[*self.columns_, *(name for name in names if name not in self.columns_)])
+
+
+def load(path: str | os.PathLike[str], *, trust_code: bool = False) -> TaxoCapsClassifier:
+    """Read a model that `taxocaps train` or `TaxoCapsClassifier.save` wrote.
+
+    Args:
+        path: The model's folder.
+        trust_code: Whether code that the model names, such as a tokenizer, may be run.
+    """
+    return TaxoCapsClassifier.load(path, trust_code=trust_code)
+
+
+Form = Literal["names", "single", "matrix", "frame"]
+
+_NO_LABELS = "no document carries a label; there is nothing to learn"
+
+
+@dataclass(frozen=True)
+class Targets:
+    """The labels of documents.
+
+    Attributes:
+        form: The form they came in, in which predictions are given back.
+        classes: The labels of the columns.
+        labels: CSR [documents, L] of bool.
+        columns: The columns of a frame, in its order.
+        config: How names were understood.
+    """
+
+    form: Form
+    classes: Classes
+    labels: Any
+    columns: tuple[str, ...] = ()
+    config: LabelConfig | None = None
+
+
+def read_targets(
+    y: Any, taxonomy: Taxonomy | None, config: LabelConfig, *, known: Classes | None = None, more: Sequence[str] = ()
+) -> Targets:
+    """Read labels in any form.
+
+    Args:
+        y: Lists of names; or one name for each document; or an indicator matrix, dense or sparse, whose columns are
+            all labels of the taxonomy, in its order, or `known`; or an indicator DataFrame with named columns.
+        taxonomy: The labels there are; None makes those of `y` a flat list.
+        config: How names are understood.
+        known: The columns, if they are fixed already; other labels have none.
+        more: Labels that get a column though no document may carry them.
+
+    Raises:
+        CorpusError: For a label that is not in the taxonomy, or a matrix that does not fit it.
+    """
+    if hasattr(y, "columns") and hasattr(y, "to_numpy"):
+        return _from_frame(y, taxonomy, config, known, more)
+    if issparse(y) or (isinstance(y, np.ndarray) and y.ndim == 2 and y.dtype.kind in "biuf"):
+        return _from_matrix(y, taxonomy, config, known)
+    if y is None:
+        raise CorpusError("every text needs its labels; got none")
+    form: Form = "single" if len(y) and all(isinstance(labels, str) for labels in y) else "names"
+    return _from_names(
+        form, [_as_names(labels, index) for index, labels in enumerate(y)], taxonomy, config, known, more
+    )
+
+
+def _from_names(
+    form: Form,
+    lists: Sequence[tuple[str, ...]],
+    taxonomy: Taxonomy | None,
+    config: LabelConfig,
+    known: Classes | None,
+    more: Sequence[str],
+) -> Targets:
+    if known is not None:
+        return Targets(form, known, label_matrix(lists, known.names, known.taxonomy, config.ancestors), config=config)
+    if taxonomy is None:
+        names = set(more).union(*lists)
+        if not names:
+            raise CorpusError(_NO_LABELS)
+        taxonomy = Taxonomy.from_edges((), labels=sorted(names))
+    resolved = resolve_labels(lists, taxonomy, config.unknown)
+    names = collect_classes([*resolved.labels, more], resolved.taxonomy, config.ancestors)
+    if not names:
+        raise CorpusError(_NO_LABELS)
+    classes = Classes(names, resolved.taxonomy)
+    matrix = label_matrix(resolved.labels, names, resolved.taxonomy, config.ancestors)
+    return Targets(form, classes, matrix, config=config)
+
+
+def _from_frame(
+    y: Any, taxonomy: Taxonomy | None, config: LabelConfig, known: Classes | None, more: Sequence[str]
+) -> Targets:
+    columns = tuple(map(str, y.columns))
+    values = np.asarray(y.to_numpy(), bool)
+    lists = [tuple(columns[column] for column in np.flatnonzero(row)) for row in values]
+    # Every column of the frame is a label of the model, even where no document of a fold carries it.
+    found = _from_names("frame", lists, taxonomy, config, known, (*more, *columns))
+    if known is None and not values.any():
+        raise CorpusError(_NO_LABELS)
+    return Targets("frame", found.classes, found.labels, columns, config)
+
+
+def _as_names(labels: Any, index: int) -> tuple[str, ...]:
+    if labels is None:
+        return ()
+    names = [labels] if isinstance(labels, str) else list(labels) if isinstance(labels, Iterable) else [labels]
+    for name in names:
+        if not isinstance(name, str):
+            raise CorpusError(
+                f"labels[{index}] must be names; got {name!r}; give text, or an indicator matrix as an array"
+            )
+    return tuple(map(str, names))
+
+
+def _from_matrix(y: Any, taxonomy: Taxonomy | None, config: LabelConfig, known: Classes | None) -> Targets:
+    matrix = csr_array(y).astype(bool)
+    matrix.eliminate_zeros()
+    is_new = known is None
+    if known is None:
+        tree = taxonomy or Taxonomy.from_edges((), labels=list(map(str, range(matrix.shape[1]))))
+        known = Classes(tree.names, tree)
+    if matrix.shape[1] != len(known):
+        raise CorpusError(
+            f"a label matrix has a column for each of the {len(known)} labels of the taxonomy, in its order; "
+            f"got {matrix.shape[1]} columns"
+        )
+    if is_new and not matrix.nnz:
+        raise CorpusError(_NO_LABELS)
+    if config.ancestors == "add":
+        matrix = csr_array(matrix @ known.closure)
+    matrix.sort_indices()
+    return Targets("matrix", known, matrix, config=config)
+
+
+def resolve_name(model: str) -> str:
+    """The name of a model as it is written in the catalogue."""
+    from taxocaps.catalogue.models import find_model
+
+    return find_model(model).name
 
 
 def _check_start(start: TaxoCapsClassifier, config: ModelConfig) -> None:
     """Weights fit only a network of the same shape over words of the same kind."""
     check_is_fitted(start)
-    if start.model_.config.family != config.family:
-        raise ConfigError(f"the model to start from is {start.model_.config.family}, not {config.family}")
-    used = used_sections(config)
-    for section in (name for name in ("text", "graph", "tokens", "network") if name in used):
-        theirs, ours = getattr(start.model_.config, section).as_mapping(), getattr(config, section).as_mapping()
-        for key, value in ours.items():
-            if theirs.get(key) != value:
+    theirs, ours = start.model_.config.as_mapping(), config.as_mapping()
+    if theirs["scorer"] != ours["scorer"]:
+        raise ConfigError(f"the model to start from is {theirs['scorer']}, not {ours['scorer']}")
+    free = {"labels", "validation", "decision", "training", "vocabulary", "vectors", "loss", "walks", "label_vectors"}
+    for section in (name for name in ours if isinstance(ours[name], dict) and name not in free):
+        for key, value in ours[section].items():
+            found = theirs.get(section, {}).get(key)
+            if found != value:
                 raise ConfigError(
-                    f"the model to start from has {section}.{key}={theirs.get(key)}, not {value}; use the same options"
+                    f"the model to start from has {section}.{key}={found}, not {value}; use the same options"
                 )
 
 
-def _check_texts(X: Any) -> Sequence[Text]:
+def _check_texts(X: Any) -> Sequence[Content]:
     if isinstance(X, str):
         raise CorpusError("texts are given as a list; got one text: put it into a list")
     if not isinstance(X, list | tuple):
         X = list(X)
-    for place, text in enumerate(X):
+    for index, text in enumerate(X):
         if not isinstance(text, str | list | tuple):
-            raise CorpusError(f"texts[{place}] must be text or a list of words; got {type(text).__name__}")
+            raise CorpusError(f"texts[{index}] must be text or a list of words; got {type(text).__name__}")
     return X  # type: ignore[no-any-return]
 
 
-def _together(texts: Sequence[Text], labels: Any) -> Labelled:
+def _documents(texts: Sequence[Content]) -> Iterator[Document]:
+    return (Document(text) if isinstance(text, str) else Document(tokens=tuple(text)) for text in texts)
+
+
+def _examples(
+    texts: Sequence[Content], labels: Any, encoder: DocumentEncoder, context: FitContext, stage: str
+) -> Examples:
+    """Encode texts into a store in the folder of the run, and read it from there."""
     if len(texts) != labels.shape[0]:
         raise CorpusError(f"every text needs its labels; got {len(texts)} texts and the labels of {labels.shape[0]}")
-    return Labelled(texts, labels)
-
-
-def _part(documents: Labelled, share: float, seed: int) -> tuple[Labelled, Labelled]:
-    """Training and validation documents, drawn at random; very few documents are both."""
-    count = len(documents)
-    if count == 0:
+    if not len(texts):
         raise CorpusError("there are no documents to learn from")
-    if count < _TOO_FEW_TO_PART:
-        return documents, documents
-    order = np.random.default_rng(seed).permutation(count)
-    end = max(1, round(share * count))
-    return _some(documents, np.sort(order[end:])), _some(documents, np.sort(order[:end]))
+    folder = context.folder / "stores" / stage.split(maxsplit=1)[0]
+    folder.mkdir(parents=True, exist_ok=True)
+    cache = context.folder / "tokens" / stage.split(maxsplit=1)[0]
+    write_store(_documents(texts), encoder, folder, cache=cache, progress=context.progress, stage=stage)
+    documents: EncodedDocuments = open_store(folder, encoder)
+    return Examples(documents, labels)
 
 
-def _some(documents: Labelled, numbers: NDArray[np.int64]) -> Labelled:
-    return Labelled([documents.texts[number] for number in numbers.tolist()], documents.labels[numbers])
+class _PrintedProgress:
+    """Progress as lines on standard error, one when a stage begins or ends."""
+
+    def __init__(self) -> None:
+        self._stage = ""
+
+    def __call__(self, stage: str, done: int, total: int | None = None, note: str = "") -> None:
+        if stage != self._stage or done == total:
+            self._stage = stage
+            sys.stderr.write(f"{stage}: {done:,}{f' of {total:,}' if total else ''}{f' ({note})' if note else ''}\n")
+
+
+_print_progress: Progress = _PrintedProgress()

@@ -18,7 +18,7 @@ import json
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeVar, cast
+from typing import Any, ClassVar, Literal, Self, TypeVar, cast, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, ValidationError, model_validator
 
@@ -69,7 +69,7 @@ class Config(BaseModel):
         cls._refuse_unknown(given)
         _refuse_booleans(cls, given)
         try:
-            return handler(dict(given))
+            return handler({name: _number(cls, name, value) for name, value in given.items()})
         except ValidationError as error:
             raise ConfigError(_message(cls, error, given)) from None
 
@@ -241,6 +241,13 @@ def _unknown_key(cls: type[Config], name: str) -> str:
     nearest = difflib.get_close_matches(key, [*siblings, *cls.keys()], n=1, cutoff=0.4)
     hint = f"did you mean {nearest[0]}?" if nearest else f"allowed: {', '.join(siblings)}"
     return f"unknown configuration key {key}; {hint}"
+
+
+def _number(cls: type[Config], name: str, value: Any) -> Any:
+    """A choice among whole numbers, given as text on the command line; pydantic converts all but these."""
+    is_choice = get_origin(cls.model_fields[name].annotation) is Literal
+    choices = get_args(cls.model_fields[name].annotation) if is_choice else ()
+    return next((choice for choice in choices if isinstance(choice, int) and str(choice) == value), value)
 
 
 def _refuse_booleans(cls: type[Config], given: Mapping[str, Any]) -> None:

@@ -14,7 +14,6 @@ from taxocaps.text.pipeline import TextConfig
 __all__ = ["PRESETS", "encoding_config", "model_config"]
 
 
-
 _PAPER: Mapping[str, Any] = {
     "graph": {"window": 3, "radius": 5, "N": 100, "K": 25, "T": 20},
     "vocabulary": {"min_count": 1},

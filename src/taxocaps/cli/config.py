@@ -1,6 +1,6 @@
 """`taxocaps config`: show the configuration that a run would use."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -8,21 +8,27 @@ from taxocaps.cli.console import print_json
 from taxocaps.cli.options import MODEL_OPTIONS, AsJson, with_config
 
 if TYPE_CHECKING:
-    from taxocaps.workflows.run_config import RunConfig
+    from taxocaps.workflows.config import RunConfig
 
 __all__ = ["config"]
 
 
 @with_config(*MODEL_OPTIONS, of="run")
-def config(config: "RunConfig", as_json: AsJson = False) -> None:
-    """Show every option with its value, as a configuration file.
+def config(
+    config: "RunConfig",
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of the model's options.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show every option of a model with its value, as a configuration file.
 
     The preset and what the model decides, then --config, then --set. Save it, change it, and give it to a command with
-    --config.
+    --config. --schema describes what each option may be, for editors and programs.
     """
-    from taxocaps.workflows.config import config_as_mapping, config_as_yaml
+    from taxocaps.workflows.config import config_schema
 
-    if as_json:
-        print_json(config_as_mapping(config))
+    if schema:
+        print_json(config_schema(config.model, config.preset))
+    elif as_json:
+        print_json(config.as_mapping())
     else:
-        typer.echo(config_as_yaml(config), nl=False)
+        typer.echo(config.as_yaml(), nl=False)

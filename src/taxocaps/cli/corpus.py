@@ -1,6 +1,5 @@
 """`taxocaps corpus`: check and convert files of documents."""
 
-import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -10,7 +9,7 @@ from taxocaps.cli.console import console, print_json, shown_progress, tell
 from taxocaps.cli.options import CORPUS_OPTIONS, AsJson, Quiet, with_config
 
 if TYPE_CHECKING:
-    from taxocaps.workflows.config import EncodeConfig
+    from taxocaps.workflows.config import CorpusConfig
     from taxocaps.workflows.corpus import CheckedCorpus
 
 __all__ = ["app"]
@@ -21,7 +20,7 @@ app = typer.Typer(help="Check and convert files of documents.", no_args_is_help=
 @app.command("check")
 @with_config(*CORPUS_OPTIONS)
 def check(
-    config: "EncodeConfig",
+    config: "CorpusConfig",
     files: Annotated[
         list[Path],
         typer.Argument(help="Documents: JSONL, CSV, TSV, Parquet or folders of .txt files; several are splits."),
@@ -42,9 +41,8 @@ def check(
     """
     from taxocaps.workflows.corpus import check_corpus
 
-    text = dataclasses.replace(config.text, language=language) if language else None
     with shown_progress(quiet or as_json) as progress:
-        checked = check_corpus(files, taxonomy, config.corpus, text=text, progress=progress)
+        checked = check_corpus(files, taxonomy, config, language=language, progress=progress)
     if as_json:
         print_json(checked)
     elif not quiet:
@@ -54,7 +52,7 @@ def check(
 @app.command("convert")
 @with_config(*CORPUS_OPTIONS)
 def convert(
-    config: "EncodeConfig",
+    config: "CorpusConfig",
     source: Annotated[Path, typer.Argument(help="The documents to read.")],
     target: Annotated[Path, typer.Argument(help="The file or folder to write; its suffix tells the format.")],
     to: Annotated[
@@ -68,7 +66,7 @@ def convert(
     from taxocaps.workflows.corpus import convert_corpus
 
     with shown_progress(quiet or as_json) as progress:
-        reading = convert_corpus(source, target, config.corpus, format=to, progress=progress)
+        reading = convert_corpus(source, target, config, format=to, progress=progress)
     if as_json:
         print_json(reading)
     elif not quiet:

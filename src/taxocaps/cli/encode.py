@@ -1,4 +1,4 @@
-"""`taxocaps encode`: documents to words-matrices on disk."""
+"""`taxocaps encode`: documents to a store on disk."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,29 +15,24 @@ if TYPE_CHECKING:
 __all__ = ["encode"]
 
 
-@with_config(*CORPUS_OPTIONS, "language", "vectors")
+@with_config(*CORPUS_OPTIONS, "language", "model", "preset", of="encode")
 def encode(
     config: "EncodeConfig",
     corpus: Annotated[Path, typer.Argument(help="Documents: JSONL, CSV, TSV, Parquet, or a folder of .txt files.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder to make.")],
-    vocabulary: Annotated[
-        Path | None,
-        typer.Option(
-            help="Use the vocabulary of this file or encoded folder, as for test documents. Default: make one."
-        ),
-    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace --out if it exists, once done.")] = False,
-    threads: Annotated[int | None, typer.Option(min=1, max=1024, help="Threads. Default: one per processor.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, max=1024, help="Threads. Default: one per core.")] = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Turn documents into words-matrices on disk, ready for training.
+    """Tokenise and encode documents into a store on disk.
 
-    Each document becomes a graph of its words; its most central words, each with the words around it, become the
-    rows of its words-matrix. Interrupted work goes on where it stopped when the command is given again.
+    train, evaluate, predict and explain take the store in place of the documents, if the model reads documents in the
+    same way: give --model, --preset and options as for training. Interrupted work continues where it stopped when the
+    command is given again.
     """
     from taxocaps.workflows.encode import encode as run
-    from taxocaps.workflows.work_folder import resume_hint
+    from taxocaps.workflows.folders import resume_hint
 
     try:
         with shown_progress(quiet or as_json) as progress:
@@ -45,7 +40,6 @@ def encode(
                 corpus,
                 out,
                 config,
-                vocabulary=vocabulary,
                 overwrite=overwrite,
                 threads=threads,
                 progress=progress,
@@ -63,16 +57,14 @@ def _show(report: "EncodeReport") -> None:
     from rich.table import Table
 
     table = Table(box=None, show_header=False)
-    rows = report.rows / max(report.documents, 1)
     words = report.words / max(report.documents, 1)
     table.add_row("documents", f"{report.documents:,}")
-    table.add_row("words kept", f"{report.words:,} ({words:.0f} a document)")
-    table.add_row("vocabulary", f"{report.vocabulary:,}")
-    table.add_row("rows", f"{report.rows:,} ({rows:.0f} a document)")
+    table.add_row("words", f"{report.words:,} ({words:.0f} a document)")
+    table.add_row("distinct words", f"{report.vocabulary:,}")
+    if report.rows:
+        table.add_row("rows of words-matrices", f"{report.rows:,} ({report.rows / report.documents:.0f} a document)")
     if not report.counts_are_exact:
         table.add_row("", "the rarest words were forgotten while counting: there were millions")
-    if report.vectors_found is not None:
-        table.add_row("words with a vector", f"{report.vectors_found:.1%}")
     if report.without_words:
         table.add_row("documents without words", f"{report.without_words:,}")
     if report.skipped:

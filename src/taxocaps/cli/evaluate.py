@@ -9,43 +9,46 @@ from taxocaps.cli.console import console, shown_progress
 from taxocaps.cli.options import CORPUS_OPTIONS, AsJson, Quiet, with_config
 
 if TYPE_CHECKING:
-    from taxocaps.workflows.config import EncodeConfig
+    from taxocaps.workflows.config import CorpusConfig
 
 __all__ = ["evaluate"]
 
 
 @with_config(*CORPUS_OPTIONS)
 def evaluate(
-    config: "EncodeConfig",
+    config: "CorpusConfig",
     model: Annotated[Path | None, typer.Argument(help="The folder of a model.")] = None,
-    test: Annotated[Path | None, typer.Argument(help="Labelled documents, in any format.")] = None,
+    test: Annotated[Path | None, typer.Argument(help="Labelled documents, in any format, or a store.")] = None,
     predictions: Annotated[
         Path | None, typer.Option(help="Instead of a model: predictions, as `taxocaps predict` writes them.")
     ] = None,
     truth: Annotated[Path | None, typer.Option(help="The labelled documents that --predictions belong to.")] = None,
     taxonomy: Annotated[
-        Path | None, typer.Option(help="With --predictions: the taxonomy, for hierarchical figures and levels.")
+        Path | None, typer.Option(help="With --predictions: the taxonomy, for hierarchical metrics and levels.")
     ] = None,
     per_label: Annotated[bool, typer.Option("--per-label", help="Show a line for every label.")] = False,
-    trust_code: Annotated[bool, typer.Option("--trust-code", help="Let the model run its own tokenizer.")] = False,
+    trust_code: Annotated[
+        bool, typer.Option("--trust-code", help="Let the model run code of its own, such as a tokenizer.")
+    ] = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure a model on labelled documents, or predictions against the truth.
 
-    Shows precision, recall and F1 (micro, macro, by document, and with ancestors), ranking figures, and figures for
+    Shows precision, recall and F1 (micro, macro, by document, and with ancestors), ranking metrics, and metrics for
     every level; --json gives all of it and every label.
     """
     import json
 
     from taxocaps.report.evaluation import evaluation_tables
-    from taxocaps.workflows.evaluate import evaluate_model, evaluate_predictions
+    from taxocaps.workflows.evaluate import evaluate as run
+    from taxocaps.workflows.evaluate import evaluate_predictions
 
     with shown_progress(quiet or as_json) as progress:
         if model is not None and test is not None and predictions is None and truth is None:
-            found = evaluate_model(model, test, config.corpus, trust_code=trust_code, progress=progress)
+            found = run(model, test, corpus=config, trust_code=trust_code, progress=progress)
         elif predictions is not None and truth is not None and model is None:
-            found = evaluate_predictions(predictions, truth, config.corpus, taxonomy=taxonomy)
+            found = evaluate_predictions(predictions, truth, config, taxonomy=taxonomy)
         else:
             raise typer.BadParameter("give MODEL and TEST, or --predictions and --truth")
     if as_json:

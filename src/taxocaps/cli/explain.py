@@ -9,7 +9,7 @@ from taxocaps.cli.console import console, print_json, tell
 from taxocaps.cli.options import CORPUS_OPTIONS, AsJson, Quiet, with_config
 
 if TYPE_CHECKING:
-    from taxocaps.workflows.config import EncodeConfig
+    from taxocaps.workflows.config import CorpusConfig
     from taxocaps.workflows.explain import Explanation
 
 __all__ = ["explain"]
@@ -19,19 +19,25 @@ _SHOWN_WORDS = 8
 
 @with_config(*CORPUS_OPTIONS)
 def explain(
-    config: "EncodeConfig",
+    config: "CorpusConfig",
     model: Annotated[Path, typer.Argument(help="The folder of a model.")],
     text: Annotated[str | None, typer.Option("--text", help="The text to explain.")] = None,
     source: Annotated[
-        Path | None, typer.Option("--input", "-i", help="Documents in any format; - for JSONL from standard input.")
+        Path | None,
+        typer.Option("--input", "-i", help="Documents in any format, or a store; - for JSONL from standard input."),
     ] = None,
     id: Annotated[str | None, typer.Option("--id", help="Which document of --input.")] = None,
     label: Annotated[
         list[str] | None, typer.Option("--label", help="Explain this label, given or not; may be repeated.")
     ] = None,
     near_misses: Annotated[int, typer.Option(min=0, help="How many labels that were not given are shown.")] = 5,
+    method: Annotated[
+        str | None, typer.Option(help="The explainer: linear, occlusion or words-matrix. Default: that of the model.")
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write an HTML page that explains it all.")] = None,
-    trust_code: Annotated[bool, typer.Option("--trust-code", help="Let the model run its own tokenizer.")] = False,
+    trust_code: Annotated[
+        bool, typer.Option("--trust-code", help="Let the model run code of its own, such as a tokenizer.")
+    ] = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -39,16 +45,22 @@ def explain(
 
     For each label given, or for those of --label: the words that speak for it and against it and, in capsule models,
     what each row of the words-matrix gave to it. The page has the text tinted by these weights, labels with scores and
-    cuts, the words-matrix with block attention, and the graph of words; it needs no network.
+    thresholds, the words-matrix with block attention, and the graph of words; it needs no network.
     """
     from taxocaps.workflows.explain import explain as run
-    from taxocaps.workflows.explain import find_document
 
     if (text is None) == (source is None) or (id is not None and source is None):
         raise typer.BadParameter("give either --text, or --input and the --id of one of its documents")
-    document = text if source is None else find_document(source, id, config.corpus, out=out)
     explanation = run(
-        model, document or "", labels=label or (), near_misses=near_misses, out=out, trust_code=trust_code
+        model,
+        text if source is None else source,  # type: ignore[arg-type]
+        id=id,
+        corpus=config,
+        labels=label or (),
+        near_misses=near_misses,
+        method=method,
+        out=out,
+        trust_code=trust_code,
     )
     if explanation.warning and not quiet:
         tell(f"warning: {explanation.warning}")
@@ -68,7 +80,7 @@ def _show(explanation: "Explanation") -> None:
     table = Table(box=None, title=Text(explanation.title), title_justify="left")
     for name in ("", "label", "words for it", "rows routed to it"):
         table.add_column(name)
-    for name in ("score", "cut"):
+    for name in ("score", "threshold"):
         table.add_column(name, justify="right")
     for one in explanation.labels:
         found = reasons.get(one.label)

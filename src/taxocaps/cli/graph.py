@@ -19,7 +19,7 @@ __all__ = ["graph"]
 _BLOCK_STYLES = ("on blue", "on dark_green", "on purple4", "on grey35", "on dark_cyan")
 
 
-@with_config(*CORPUS_OPTIONS, "language")
+@with_config(*CORPUS_OPTIONS, "language", "preset", of="encode")
 def graph(
     config: "EncodeConfig",
     text_or_file: Annotated[

@@ -61,15 +61,13 @@ _OPTIONS = {
 }
 
 _OPTIONS |= {
-    "model": _ConfigOption("model", str, "Its name; `taxocaps models` lists them.", "NAME", _MODEL),
+    "model": _ConfigOption("model", str, "The name of a model; `taxocaps models` lists them.", "NAME", _MODEL),
     "preset": _ConfigOption(
         "preset", str, "Named settings: default, fast, paper-rcv1, paper-eurlex or paper-reuters.", "NAME", _MODEL
     ),
-    "seed": _ConfigOption("seed", int, "Of all randomness. Default: 0.", None, _MODEL),
-    "epochs": _ConfigOption("training.epochs", int, "Passes over the documents, at most.", None, _MODEL),
-    "devices": _ConfigOption(
-        "training.devices", int, "Processes, or graphics processors, that share the work.", None, _MODEL
-    ),
+    "seed": _ConfigOption("seed", int, "Random seed. Default: 0.", None, _MODEL),
+    "epochs": _ConfigOption("training.epochs", int, "The largest number of epochs.", None, _MODEL),
+    "devices": _ConfigOption("training.devices", int, "Processes or GPUs that share the work.", None, _MODEL),
     "unknown_labels": _ConfigOption(
         "labels.unknown",
         Literal["error", "add", "drop"],
@@ -109,12 +107,12 @@ _SETTINGS = Annotated[
 
 
 def with_config(
-    *names: str, of: Literal["encoding", "run"] = "encoding"
+    *names: str, of: Literal["corpus", "encode", "run"] = "corpus"
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command `--config`, `--set` and the options in `names`, which reach it as one argument `config`.
 
-    The command is declared with a parameter `config`, an `EncodeConfig` or, with `of="run"`, a `RunConfig`; on the
-    command line the options stand in its place. Files are read first, `--set` wins over them, and named options win
+    The command is declared with a parameter `config`, a `CorpusConfig`, `EncodeConfig` or `RunConfig` as `of` says; on
+    the command line the options stand in its place. Files are read first, `--set` wins over them, and named options win
     over both.
     """
 
@@ -141,9 +139,13 @@ def with_config(
 
 
 def _resolve(given: dict[str, Any], of: str) -> Any:
-    from taxocaps.workflows.config import resolve_config, resolve_run_config
+    from taxocaps.workflows.config import resolve_corpus_config, resolve_encode_config, resolve_run_config
 
     file, settings = given.pop("config_file"), given.pop("settings")
     options = {_OPTIONS[name].key: value for name, value in given.items() if value is not None}
-    resolve: Callable[..., Any] = {"encoding": resolve_config, "run": resolve_run_config}[of]
-    return resolve(file, settings or (), options)
+    resolvers: dict[str, Callable[..., Any]] = {
+        "corpus": resolve_corpus_config,
+        "encode": resolve_encode_config,
+        "run": resolve_run_config,
+    }
+    return resolvers[of](file, settings or (), options)

@@ -9,7 +9,7 @@ from taxocaps.cli.console import console, print_json, shown_progress, tell
 from taxocaps.cli.options import CORPUS_OPTIONS, MODEL_OPTIONS, AsJson, Quiet, with_config
 
 if TYPE_CHECKING:
-    from taxocaps.workflows.run_config import RunConfig
+    from taxocaps.workflows.config import RunConfig
     from taxocaps.workflows.train import TrainReport
 
 __all__ = ["train"]
@@ -18,22 +18,24 @@ __all__ = ["train"]
 @with_config(*CORPUS_OPTIONS, "language", "vectors", "unknown_labels", "ancestors", *MODEL_OPTIONS, of="run")
 def train(
     config: "RunConfig",
-    train: Annotated[Path, typer.Option("--train", help="Labelled documents: JSONL, CSV, TSV, Parquet, or a folder.")],
+    train: Annotated[
+        Path, typer.Option("--train", help="Labelled documents: JSONL, CSV, TSV, Parquet, a folder, or a store.")
+    ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the model to make.")],
     taxonomy: Annotated[
         Path | None,
-        typer.Option(help="The labels there are: TSV, JSON, YAML, SKOS ... Default: those of the documents."),
+        typer.Option(help="The label taxonomy: TSV, JSON, YAML, SKOS ... Default: a flat list of the labels."),
     ] = None,
     dev: Annotated[
         Path | None,
-        typer.Option(help="Documents that decide when to stop and where to cut. Default: some training documents."),
+        typer.Option(help="Validation documents, for early stopping and thresholds. Default: some training documents."),
     ] = None,
-    test: Annotated[Path | None, typer.Option(help="Documents that the finished model is measured on.")] = None,
+    test: Annotated[Path | None, typer.Option(help="Test documents, for the final metrics.")] = None,
     start: Annotated[
         Path | None,
-        typer.Option("--from", metavar="MODEL", help="Go on from this model, with new documents and labels."),
+        typer.Option("--from", metavar="MODEL", help="Start from the weights of this model; labels may be new."),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted run.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a model or an interrupted run.")] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep checkpoints and TensorBoard's files.")] = False,
     quiet: Quiet = False,
@@ -41,14 +43,14 @@ def train(
 ) -> None:
     """Train a model.
 
-    Words, word vectors and graphs are made from the training documents; the network learns from them until the labels
-    of the validation documents get no better. Ctrl-C loses nothing: --resume goes on from the last epoch.
+    Documents are tokenised and encoded into a store on disk, from which the model is trained. Networks train until the
+    micro-F1 of the validation documents stops improving. Ctrl-C loses nothing: --resume continues from the last epoch.
     """
     from taxocaps.workflows.train import TrainFiles
     from taxocaps.workflows.train import train as run
 
     if resume and overwrite:
-        raise typer.BadParameter("--resume goes on with what --overwrite would throw away; give one of them")
+        raise typer.BadParameter("--resume continues what --overwrite would delete; give one of them")
     silent = quiet or as_json
     try:
         with shown_progress(silent) as progress:
@@ -63,7 +65,7 @@ def train(
             )
     except KeyboardInterrupt:
         instead = " in place of --overwrite" if overwrite else ""
-        tell(f"interrupted; the same command with --resume{instead} goes on from the last epoch in {out}")
+        tell(f"interrupted; the same command with --resume{instead} continues from the last epoch in {out}")
         raise typer.Exit(130) from None
     if report is None:  # another process speaks
         return
@@ -78,13 +80,13 @@ def _show(report: "TrainReport") -> None:
 
     from taxocaps.report.evaluation import evaluation_tables
 
-    table = Table(box=None, show_header=False)
-    table.add_row("model", f"{report.model}, preset {report.preset}, seed {report.seed}")
-    table.add_row("documents", ", ".join(f"{count:,} {name}" for name, count in report.documents.items()))
-    table.add_row("labels", f"{report.labels:,}")
-    table.add_row("weights", f"{report.parameters:,}")
-    if report.epochs:  # linear models have none
-        table.add_row("epochs", f"{report.epochs}, the best is {report.best_epoch}")
+    card, table = report.card, Table(box=None, show_header=False)
+    table.add_row("model", f"{card.model}, preset {card.preset}, seed {card.seed}")
+    table.add_row("documents", ", ".join(f"{count:,} {name}" for name, count in card.documents.items()))
+    table.add_row("labels", f"{card.labels:,}")
+    table.add_row("weights", f"{card.parameters:,}")
+    if card.epochs:  # linear models have none
+        table.add_row("epochs", f"{card.epochs}, the best is {card.best_epoch}")
     table.add_row("time", f"{report.seconds:.0f} s")
     if report.unknown:
         table.add_row("labels outside the taxonomy", f"{len(report.unknown):,}, such as {next(iter(report.unknown))}")

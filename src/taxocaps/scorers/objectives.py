@@ -1,7 +1,7 @@
 """Training objectives: the scores of a network joined with a loss, labels weighted by the taxonomy."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn

@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # a command that only reads documents need not load the model
 
 __all__ = [
     "DEFAULT_MODEL",
+    "CorpusConfig",
     "EncodeConfig",
     "RunConfig",
     "config_schema",

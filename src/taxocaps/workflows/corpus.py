@@ -41,7 +41,7 @@ def check_corpus(
     taxonomy: Path | None = None,
     config: CorpusConfig | None = None,
     *,
-    text: TextConfig | None = None,
+    language: str | None = None,
     progress: Progress = silent,
 ) -> CheckedCorpus:
     """Read a corpus once and report what is in it and what may be wrong with it.
@@ -51,16 +51,16 @@ def check_corpus(
             documents of one file are parted by their split field, if they have one.
         taxonomy: The file of the taxonomy; without one, labels are only counted.
         config: How to read the documents.
-        text: Count the words that this text pipeline keeps, not all that white space parts.
+        language: Count the words that the text pipeline of this language keeps, not all that white space separates.
         progress: Told how many documents are read.
     """
     reading = ReadReport()
     documents = _by_split(files, config or CorpusConfig(), reading, progress)
     labels = read_taxonomy(taxonomy) if taxonomy else None
-    if text is None:
+    if language is None:
         found = check_documents(documents, labels)
     else:
-        pipeline = TextPipeline(text)
+        pipeline = TextPipeline(TextConfig(language=language))
         found = check_documents(documents, labels, words_of=lambda text: pipeline.tokenize([text]).document(0))
     return CheckedCorpus(found, tuple(_findings(found)), reading.skipped, tuple(reading.messages))
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import cast
 
 from taxocaps.corpus.fields import CorpusConfig
+from taxocaps.corpus.readers import format_of
 from taxocaps.errors import CorpusError, FileError
-from taxocaps.files import atomic_text, format_suffix, is_decodable, read_text, refuse_same_file
+from taxocaps.files import atomic_text, is_decodable, read_text, refuse_same_file
 from taxocaps.graph.config import GraphConfig
 from taxocaps.graph.document_graph import GraphOfWords
 from taxocaps.progress import Progress, silent

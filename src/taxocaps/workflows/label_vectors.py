@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -28,8 +28,8 @@ KINDS: tuple[WalkKind, ...] = ("meta-path", "steps", "plain")
 class EmbedConfig(Config):
     """How label vectors are made."""
 
-    walks: WalkConfig = field(default_factory=WalkConfig)
-    label_vectors: LabelVectorsConfig = field(default_factory=LabelVectorsConfig)
+    walks: WalkConfig = WalkConfig()
+    label_vectors: LabelVectorsConfig = LabelVectorsConfig()
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def reconstruct_taxonomy(
     taxonomy = read_taxonomy(file, **vars(options or TaxonomyOptions()))
     config, results = config or EmbedConfig(), []
     for kind in kinds:
-        chosen = replace(config, walks=replace(config.walks, kind=kind))
+        chosen = config.replace(walks=config.walks.replace(kind=kind))
         found = []
         for seed in range(seeds):
             stage = f"{kind} walks, seed {seed + 1} of {seeds}"

@@ -1,11 +1,10 @@
 """Train a model: from labelled documents and a taxonomy to a model folder."""
 
-import json
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -129,9 +128,7 @@ def train(
             test = evaluate(model, files.test, corpus=run.corpus("test"), progress=progress)
         model = replace(model, figures={**model.figures, **run.figures(test)})
         assert model.validation is not None
-        report = TrainReport(
-            str(out), model.card(), time.monotonic() - began, run.unknown, model.validation, test
-        )
+        report = TrainReport(str(out), model.card(), time.monotonic() - began, run.unknown, model.validation, test)
         save_model(model, folder.result)
         _add_pages(folder, report, model)
         folder.publish()
@@ -205,9 +202,7 @@ class _Run:
         assert taxonomy is not None
         self._classes = Classes(collect_classes([*lists["train"], older], taxonomy, options.ancestors), taxonomy)
         names = self._classes.names
-        self._labels = {
-            name: label_matrix(found, names, taxonomy, options.ancestors) for name, found in lists.items()
-        }
+        self._labels = {name: label_matrix(found, names, taxonomy, options.ancestors) for name, found in lists.items()}
 
     def fit(self, start: FittedModel | None, context: FitContext) -> FittedModel:
         """Fit the model."""
