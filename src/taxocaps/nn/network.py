@@ -92,6 +92,7 @@ class Network(nn.Module):
         output_type: What `forward` returns: "logits", or "scores" from 0 to 1.
         label_parameters: The names of the parameters and buffers whose first axis is the labels. Training that starts
             from another model copies these label by label, and recursive regularization applies to them.
+        word_vectors_name: The name of the parameter that holds the word vectors.
     """
 
     Config: ClassVar[type[configuration.Config]]
@@ -99,19 +100,12 @@ class Network(nn.Module):
     objective: ClassVar[Literal["pointwise", "sequence"]] = "pointwise"
     output_type: Literal["logits", "scores"] = "logits"
     label_parameters: tuple[str, ...] = ()
-
-    embedding: nn.Embedding
+    word_vectors_name: ClassVar[str] = "embedding.weight"
 
     @property
     def word_vectors(self) -> nn.Parameter:
         """The word vectors, [V, D]; training starts from given ones and has a learning rate of its own for them."""
-        return self.embedding.get_parameter("weight")
-
-    @property
-    def word_vectors_name(self) -> str:
-        """The key of the word vectors in `state_dict()`."""
-        vectors = self.word_vectors
-        return next(name for name, parameter in self.named_parameters() if parameter is vectors)
+        return self.get_parameter(self.word_vectors_name)
 
 
 class SequenceNetwork(Network):
