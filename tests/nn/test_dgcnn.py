@@ -5,7 +5,7 @@ import torch
 
 from taxocaps.errors import ConfigError
 from taxocaps.nn.dgcnn import DGCNN, DGCNNConfig
-from taxocaps.nn.words_matrix import Sizes
+from taxocaps.nn.network import Sizes
 
 SIZES = Sizes(vocabulary=30, D=4, N=16, T=6, labels=3)
 
@@ -74,7 +74,7 @@ def test_a_feature_across_rows_depends_on_rows_that_are_not_pooled_with_it():
     rows = model.row_features(words, counts).detach().requires_grad_()
     model.features(rows)[0, :, 0].sum().backward()
     assert rows.grad is not None
-    # Backwards: 1 pooled place is 2, of 2 places each: 3; these are 6 pooled ones, of 2 places each: 7 pairs of rows.
+    # Backwards: 1 pooled window is 2, of 2 each: 3; these are 6 pooled ones, of 2 windows each: 7 pairs of rows.
     assert rows.grad[0, :14].view(7, -1).any(dim=1).all()
     assert not rows.grad[0, 14:].any()
 
@@ -89,15 +89,11 @@ def test_every_parameter_receives_a_gradient():
 
 
 def test_shapes_of_the_authors_program():
-    # 100 rows: 50 pairs, 46 and 23, 19 and 9 places of 256 features.
-    model = DGCNN(DGCNNConfig(), Sizes(10, 50, 100, 20, 103))
+    # 100 rows: 50 pairs, 46 and 23, 19 and 9 windows of 256 features.
+    model = DGCNN(DGCNNConfig(), Sizes(vocabulary=10, D=50, labels=103, N=100, T=20))
     assert model.subgraph.weight.shape == (64, 20 * 50)
     assert [layer.weight.shape for layer in model.convolutions] == [(128, 64, 5), (256, 128, 5)]
     assert model.dense[0].weight.shape == (1024, 9 * 256)
-    assert {name: model.state_dict()[name].shape[0] for name in model.label_parameters} == {
-        "output.weight": 103,
-        "output.bias": 103,
-    }
 
 
 def test_dropout_acts_in_training_only():
@@ -112,6 +108,6 @@ def test_a_batch_without_rows():
 
 def test_impossible_networks_are_refused():
     with pytest.raises(ConfigError, match=r"graph\.N=12 rows are too few for 3 convolutions with network\.width=5"):
-        network(Sizes(30, 4, 12, 6, 3), width=5)
+        network(Sizes(vocabulary=30, D=4, labels=3, N=12, T=6), width=5)
     with pytest.raises(ConfigError, match=r"network\.filters"):
         DGCNNConfig(filters=())

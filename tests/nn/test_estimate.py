@@ -1,48 +1,73 @@
-"""What training will take: weights to the last one, memory roughly."""
+"""The estimate of training: parameters exactly, memory approximately."""
 
+import dataclasses
 import re
 import subprocess
 import sys
-from dataclasses import replace
 
 import pytest
 
-from taxocaps.catalogue.presets import model_config
-from taxocaps.catalogue.variants import VARIANTS
 from taxocaps.nn.estimate import estimate_training
-from taxocaps.nn.words_matrix import Sizes, WordsMatrixNetwork
+from taxocaps.nn.network import Sizes
+from taxocaps.nn.words_matrix import WordsMatrixConfig, WordsMatrixNetwork
 
 SIZES = Sizes(vocabulary=50, D=6, N=10, T=20, labels=7)
+AXES = {
+    "TGCNN": {"recurrent": "none", "attention": "none", "head": "dense"},
+    "TGRCNN": {"attention": "none", "head": "dense"},
+    "TAGRCNN": {"head": "dense"},
+    "GCCNN": {"recurrent": "none", "attention": "none"},
+    "GCRCNN": {"attention": "none"},
+    "AGCRCNN": {},
+}
+"""What the variants of the paper set apart from the defaults."""
+
+PAPER = {
+    "filters": (64, 128),
+    "units": 128,
+    "channels": 64,
+    "capsule_size": 16,
+    "label_capsule_size": 32,
+    "iterations": 3,
+    "gain": None,
+    "normalization": "none",
+    "pooling": "sum",
+    "dropout": 0.0,
+    "word_dropout": 0.0,
+}
+every_variant = pytest.mark.parametrize("axes", AXES.values(), ids=AXES)
+both_presets = pytest.mark.parametrize("preset", [{}, PAPER], ids=["default", "paper"])
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
+@every_variant
 @pytest.mark.parametrize(
     "more", [{}, {"sharing": "none", "compress": 3, "gain": None}, {"normalization": "none"}], ids=str
 )
-def test_weights_are_counted_exactly(variant, more):
-    small = {"filters": [5, 4], "units": 3, "channels": 3, "capsule_size": 2, "label_capsule_size": 5, "hidden": [6, 5]}
-    config = model_config(variant.name, "default", {"network": {**small, **more}}).network
+def test_parameters_are_counted_exactly(axes, more):
+    small = {"filters": (5, 4), "units": 3, "channels": 3, "capsule_size": 2, "label_capsule_size": 5, "hidden": (6, 5)}
+    config = WordsMatrixConfig(**small, **axes, **more)
     network = WordsMatrixNetwork(config, SIZES)
-    assert estimate_training(config, SIZES, 8).parameters == sum(weights.numel() for weights in network.parameters())
+    found = estimate_training(config, SIZES, 8).parameters
+    assert found == sum(parameter.numel() for parameter in network.parameters())
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
-@pytest.mark.parametrize("preset", ["default", "paper-rcv1"])
-def test_more_of_anything_takes_more_memory(variant, preset):
-    config = model_config(variant.name, preset).network
+@every_variant
+@both_presets
+def test_more_of_anything_takes_more_memory(axes, preset):
+    config = WordsMatrixConfig(**preset, **axes)
     sizes = Sizes(vocabulary=1_000, D=50, N=20, T=20, labels=20)
     base = estimate_training(config, sizes, 8)
     assert base.memory > 4 * base.parameters
     assert estimate_training(config, sizes, 16).memory > base.memory
     for size in ("vocabulary", "D", "N", "T", "labels"):
-        larger = replace(sizes, **{size: 2 * getattr(sizes, size)})
+        larger = dataclasses.replace(sizes, **{size: 2 * getattr(sizes, size)})
         assert estimate_training(config, larger, 8).memory > base.memory, size
 
 
 def test_nothing_is_allocated():
     """The paper's EUR-Lex network with a matrix for every capsule and label would take two hundred gigabytes."""
-    config = replace(model_config("HE-AGCRCNN", "paper-eurlex").network, sharing="none", compress=None)
-    found = estimate_training(config, Sizes(50_000, 50, 200, 20, 3_956), 32)
+    config = WordsMatrixConfig(**{**PAPER, "label_capsule_size": 64}, sharing="none", compress=None)
+    found = estimate_training(config, Sizes(vocabulary=50_000, D=50, N=200, T=20, labels=3_956), 32)
     assert found.parameters > 200 * 64 * 16 * 64 * 3_956
     assert found.memory > 4 * 4 * found.parameters
 
@@ -50,11 +75,12 @@ def test_nothing_is_allocated():
 STEP = """
 import re, sys, torch
 from pathlib import Path
-from taxocaps.catalogue.presets import model_config
 from taxocaps.nn.estimate import estimate_training
-from taxocaps.nn.words_matrix import Sizes, WordsMatrixNetwork
+from taxocaps.nn.network import Sizes
+from taxocaps.nn.words_matrix import WordsMatrixConfig, WordsMatrixNetwork
 torch.set_num_threads(1)
-config, sizes, B = model_config(sys.argv[1], sys.argv[2]).network, Sizes(20_000, 50, 100, 20, 103), 32
+sizes, B = Sizes(vocabulary=20_000, D=50, N=100, T=20, labels=103), 32
+config = WordsMatrixConfig.model_validate_json(sys.argv[1])
 network = WordsMatrixNetwork(config, sizes)
 optimizer = torch.optim.Adam(network.parameters())
 words = torch.randint(2, 20_000, (B, 100, 20), dtype=torch.int32)
@@ -69,10 +95,11 @@ print(peak / estimate_training(config, sizes, B).memory)
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="measured by what Linux says about a process")
-@pytest.mark.parametrize("preset", ["default", "paper-rcv1"])
-@pytest.mark.parametrize("model", ["TGCNN", "GCCNN", "HE-AGCRCNN"])
-def test_memory_is_about_what_a_step_takes(model, preset):
-    ended = subprocess.run([sys.executable, "-c", STEP, model, preset], check=True, capture_output=True, text=True)
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the peak memory of a process from /proc")
+@both_presets
+@pytest.mark.parametrize("name", ["TGCNN", "GCCNN", "AGCRCNN"])
+def test_memory_is_about_what_a_step_takes(name, preset):
+    options = WordsMatrixConfig(**preset, **AXES[name]).model_dump_json()
+    ended = subprocess.run([sys.executable, "-c", STEP, options], check=True, capture_output=True, text=True)
     assert re.fullmatch(r"[\d.]+", ended.stdout.strip())
     assert 0.5 < float(ended.stdout) < 2

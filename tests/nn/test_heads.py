@@ -2,14 +2,7 @@ import pytest
 import torch
 
 from taxocaps.nn.capsules import LabelCapsules, PrimaryCapsules
-from taxocaps.nn.heads import CapsuleHead, DenseHead, to_documents
-
-
-def test_rows_return_to_their_documents():
-    is_real = torch.tensor([[True, True, False], [True, False, False]])
-    rows = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
-    assert to_documents(rows, is_real).tolist() == [[[1, 2], [3, 4], [0, 0]], [[5, 6], [0, 0], [0, 0]]]
-    assert to_documents(torch.zeros(0, 4, 2), torch.zeros(2, 0, dtype=torch.bool)).shape == (2, 0, 4, 2)
+from taxocaps.nn.heads import CapsuleHead, DenseHead
 
 
 def test_a_dense_head_takes_batches_of_fewer_rows():
@@ -60,13 +53,13 @@ def test_rows_count_by_their_weights_which_begin_equal():
         CapsuleHead(PrimaryCapsules(2, 3, 4, 5), LabelCapsules((6, 4, 5), 7, 3, iterations=1), pooling)
         for pooling in ("mean", "weighted")
     )
-    weighted.load_state_dict(mean.state_dict() | {k: v for k, v in weighted.state_dict().items() if "weigh." in k})
-    rows, is_real = torch.randn(5, 2, 3), torch.tensor([[True, True, False], [True, True, True]])
-    assert torch.allclose(mean(rows, is_real), weighted(rows, is_real), atol=1e-6)
-    torch.nn.init.normal_(weighted.weigh.weight)
-    found, u = weighted(rows, is_real), weighted.primary(rows)
+    weighted.load_state_dict(mean.state_dict() | {k: v for k, v in weighted.state_dict().items() if "row_weight." in k})
+    rows, mask = torch.randn(5, 2, 3), torch.tensor([[True, True, False], [True, True, True]])
+    assert torch.allclose(mean(rows, mask), weighted(rows, mask), atol=1e-6)
+    torch.nn.init.normal_(weighted.row_weight.weight)
+    found, u = weighted(rows, mask), weighted.primary(rows)
     for document, numbers in enumerate(([0, 1], [2, 3, 4])):
-        weights = [(1 + weighted.weigh(rows[row].flatten()).exp()).log() for row in numbers]
+        weights = [(1 + weighted.row_weight(rows[row].flatten()).exp()).log() for row in numbers]
         total = sum(weight * u[row] for weight, row in zip(weights, numbers, strict=True)) / sum(weights) * 40  # [M, m]
         s = torch.einsum("cm,lncm->ln", total, weighted.labels.weight) / 7
         length = s.norm(dim=1)

@@ -5,9 +5,9 @@ import itertools
 import pytest
 import torch
 
-from taxocaps.catalogue.presets import model_config
 from taxocaps.errors import ConfigError
-from taxocaps.nn.words_matrix import NetworkConfig, Sizes, WordsMatrixNetwork
+from taxocaps.nn.network import Sizes
+from taxocaps.nn.words_matrix import WordsMatrixConfig, WordsMatrixNetwork
 
 SIZES = Sizes(vocabulary=30, D=6, N=5, T=20, labels=4)
 SMALL = {
@@ -20,6 +20,17 @@ SMALL = {
     "dropout": 0.0,
     "word_dropout": 0.0,
 }
+PAPER = {
+    "filters": (64, 128),
+    "units": 128,
+    "channels": 64,
+    "capsule_size": 16,
+    "label_capsule_size": 32,
+    "iterations": 3,
+    "gain": None,
+    "normalization": "none",
+    "pooling": "sum",
+}
 AXES = [
     {"recurrent": recurrent, "attention": attention, "head": head}
     for recurrent, attention in (("none", "none"), ("lstm", "none"), ("lstm", "blocks"))
@@ -30,7 +41,7 @@ names = [" ".join(axes.values()) for axes in AXES]
 
 def network(sizes=SIZES, **options):
     torch.manual_seed(0)
-    return WordsMatrixNetwork(NetworkConfig(**{**SMALL, **options}), sizes)
+    return WordsMatrixNetwork(WordsMatrixConfig(**{**SMALL, **options}), sizes)
 
 
 def documents(lengths, seed=0):
@@ -73,6 +84,8 @@ def test_attention_of_ones_is_no_attention(head):
 @pytest.mark.parametrize("options", [*AXES, {"sharing": "none"}, {"sharing": "label"}, {"compress": 2}, {"gain": 3.0}])
 def test_every_parameter_receives_a_gradient(options):
     model, batch = network(**options), documents([5, 5, 4, 5])
+    if options.get("head") != "dense":  # while all rows have the same weight, a common factor changes nothing
+        torch.nn.init.normal_(model.head.row_weight.weight)
     (model(*batch) * torch.randn(4, 4)).sum().backward()
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None, name
@@ -81,12 +94,13 @@ def test_every_parameter_receives_a_gradient(options):
 
 
 def test_shapes_of_the_paper():
-    # T = 20 with stride 2: 9, then 4 places; N x M capsules; the capsule kernel covers the 4 places that are left.
-    paper = model_config("HE-AGCRCNN", "paper-rcv1").network
-    model = WordsMatrixNetwork(paper, Sizes(vocabulary=10, D=50, N=100, T=20, labels=103))
+    # T = 20 with stride 2: 9, then 4 windows; N x M capsules; the capsule kernel covers the 4 windows that are left.
+    sizes = Sizes(vocabulary=10, D=50, N=100, T=20, labels=103)
+    model = WordsMatrixNetwork(WordsMatrixConfig(**PAPER), sizes)
     assert model.head.primary.linear.weight.shape == (64 * 16, 4 * 128)
     assert model.head.labels.weight.shape == (103, 32, 64, 16)
-    dense = WordsMatrixNetwork(model_config("TGCNN", "paper-rcv1").network, Sizes(10, 50, 100, 20, 103))
+    plain = {"recurrent": "none", "attention": "none", "head": "dense"}
+    dense = WordsMatrixNetwork(WordsMatrixConfig(**PAPER, **plain), sizes)
     assert [layer.convolution.weight.shape for layer in dense.layers] == [(64, 50, 3), (128, 64, 3)]
     assert dense.head.layers[0].weight.shape == (1024, 100 * 128)
 
@@ -110,16 +124,16 @@ def test_dropout_acts_in_training_only(kind):
 
 def test_impossible_networks_are_refused():
     with pytest.raises(ConfigError, match=r"network\.recurrent=lstm"):
-        NetworkConfig(recurrent="none")
+        WordsMatrixConfig(recurrent="none")
     with pytest.raises(ConfigError, match=r"rows of graph\.T=4 words are too short for 2 convolutions of stride 2"):
-        network(Sizes(10, 4, 3, 4, 2))
+        network(Sizes(vocabulary=10, D=4, labels=2, N=3, T=4))
     with pytest.raises(ConfigError, match=r"network\.filters"):
-        NetworkConfig(filters=())
+        WordsMatrixConfig(filters=())
 
 
 @pytest.mark.parametrize(("T", "stride"), list(itertools.product((7, 19, 20, 21), (1, 2))))
 def test_other_row_lengths_and_strides(T, stride):
-    sizes = Sizes(30, 6, 5, T, 4)
+    sizes = Sizes(vocabulary=30, D=6, labels=4, N=5, T=T)
     words = torch.ones(2, 3, T, dtype=torch.int32)
     found = network(sizes, stride=stride)(words, words.to(torch.int8), torch.ones(2, 3, dtype=torch.int8))
     assert found.shape == (2, 4)

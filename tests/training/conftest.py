@@ -31,7 +31,7 @@ def make_config(**options):
 
 
 class Bags:
-    """Documents as lists of word numbers from 1; 0 pads."""
+    """Documents as lists of word ids from 1; 0 is padding."""
 
     def __init__(self, documents):
         self.documents = documents
@@ -43,33 +43,44 @@ class Bags:
     def arrays(self, documents):
         longest = int(self.lengths[documents].max(initial=0))
         padded = np.zeros((len(documents), longest), np.int64)
-        for place, document in enumerate(documents):
+        for row, document in enumerate(documents):
             words = self.documents[document]
-            padded[place, : len(words)] = words
+            padded[row, : len(words)] = words
         return (padded,)
 
 
-class Tagger(nn.Module):
+class MeanNetwork(nn.Module):
     """The mean of the words' vectors, dropout, and one linear layer."""
+
+    def __init__(self, dropout):
+        super().__init__()
+        self.words = nn.Embedding(WORDS + 1, 8, padding_idx=0)
+        self.linear = nn.Linear(8, LABELS)
+        self.dropout = nn.Dropout(dropout)
+
+    @property
+    def word_vectors(self):
+        return self.words.weight
+
+    def forward(self, words):
+        counts = (words > 0).sum(dim=1, keepdim=True).clamp(min=1)
+        return self.linear(self.dropout(self.words(words).sum(dim=1) / counts))
+
+
+class Tagger(nn.Module):
+    """That network with the cross entropy of its labels."""
 
     def __init__(self, dropout=0.5):
         super().__init__()
         with torch.random.fork_rng():
             torch.manual_seed(7)
-            self.embedding = nn.Embedding(WORDS + 1, 8, padding_idx=0)
-            self.linear = nn.Linear(8, LABELS)
-        self.dropout = nn.Dropout(dropout)
-
-    def _logits(self, batch):
-        (words,) = batch.inputs
-        counts = (words > 0).sum(dim=1, keepdim=True).clamp(min=1)
-        return self.linear(self.dropout(self.embedding(words).sum(dim=1) / counts))
+            self.network = MeanNetwork(dropout)
 
     def loss(self, batch):
-        return nn.functional.binary_cross_entropy_with_logits(self._logits(batch), batch.targets)
+        return nn.functional.binary_cross_entropy_with_logits(self.network(*batch.inputs), batch.targets)
 
     def scores(self, batch):
-        return self._logits(batch).sigmoid()
+        return self.network(*batch.inputs).sigmoid()
 
     def measure(self, batch):
         return self.loss(batch), self.scores(batch)

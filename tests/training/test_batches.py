@@ -10,8 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, random_array
 
-from taxocaps.encoding.words_matrix import MatrixDocuments
-from taxocaps.graph.words_matrix import WordsMatrices
 from taxocaps.training.batches import LengthBatches, loader
 
 corpora = st.lists(st.integers(0, 30), max_size=80).map(lambda lengths: np.array(lengths, np.int64))
@@ -32,18 +30,17 @@ def spread(lengths, found):
     return np.mean([lengths[batch].max() - lengths[batch].min() for batch in found])
 
 
-def words_matrices(rows, T=5, seed=0):
-    """Documents with so many rows."""
-    generator = np.random.default_rng(seed)
-    total = sum(rows)
-    return MatrixDocuments(
-        WordsMatrices(
-            generator.integers(1, 99, (total, T), dtype=np.int32),
-            generator.integers(1, 3, (total, T), dtype=np.int8),
-            generator.integers(1, 3, total, dtype=np.int8),
-            np.concatenate([[0], np.cumsum(rows)]).astype(np.int64),
-        )
-    )
+class Rows:
+    """Documents as numbers of rows, of one word each; notes which documents it is asked for."""
+
+    def __init__(self, rows):
+        self.lengths = np.array(rows, np.int64)
+        self.asked = []
+
+    def arrays(self, documents):
+        self.asked.append(documents.tolist())
+        mask = np.arange(self.lengths[documents].max(initial=0)) < self.lengths[documents][:, None]
+        return (mask * (documents[:, None] + 1)).astype(np.int32), mask.astype(np.int8)
 
 
 @given(corpora, sizes, seeds, st.integers(0, 3))
@@ -113,38 +110,38 @@ def test_processes_share_the_batches_and_take_equally_many(lengths, size, seed, 
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=20), sizes, seeds)
-def test_batches_equal_the_padded_arrays(rows, size, seed):
-    documents = words_matrices(rows)
+def test_batches_have_the_arrays_and_labels_of_their_documents(rows, size, seed):
+    inputs = Rows(rows)
     labels = csr_array(random_array((len(rows), 6), density=0.3, rng=np.random.default_rng(0)) > 0)
     seen = []
-    for batch in loader(documents, labels, size, seed=seed):
-        numbers = batch.documents.tolist()
-        padded = documents.matrices.padded(numbers)
-        for found, wanted in zip(batch.inputs, (padded.words, padded.blocks, padded.block_counts), strict=True):
+    for batch in loader(inputs, labels, size, seed=seed):
+        indices = batch.indices.tolist()
+        assert inputs.asked[-1] == indices  # nothing but its own documents
+        for found, wanted in zip(batch.inputs, inputs.arrays(batch.indices.numpy()), strict=True):
             assert found.numpy().dtype == wanted.dtype
             assert np.array_equal(found.numpy(), wanted)
         assert batch.targets.dtype == torch.float32
-        assert np.array_equal(batch.targets.numpy(), labels.toarray()[numbers])
-        seen += numbers
+        assert np.array_equal(batch.targets.numpy(), labels.toarray()[indices])
+        seen += indices
     assert sorted(seen) == list(range(len(rows)))
 
 
 def test_without_labels_targets_have_no_columns():
-    (batch,) = loader(words_matrices([2, 1]), None, 8)
+    (batch,) = loader(Rows([2, 1]), None, 8)
     assert batch.targets.shape == (2, 0)
-    assert batch.documents.tolist() == [0, 1]
+    assert batch.indices.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("seed", [None, 0])
 def test_no_documents_no_batches(seed):
-    assert list(loader(words_matrices([]), None, 8, seed=seed)) == []
+    assert list(loader(Rows([]), None, 8, seed=seed)) == []
 
 
 def test_a_loader_takes_its_share():
-    documents = words_matrices([1] * 10)
-    numbers = [
-        [batch.documents.tolist() for batch in loader(documents, None, 2, seed=0, rank=rank, processes=2)]
+    inputs = Rows([1] * 10)
+    shares = [
+        [batch.indices.tolist() for batch in loader(inputs, None, 2, seed=0, rank=rank, processes=2)]
         for rank in range(2)
     ]
-    assert [len(share) for share in numbers] == [3, 3]
-    assert {number for share in numbers for batch in share for number in batch} == set(range(10))
+    assert [len(share) for share in shares] == [3, 3]
+    assert {number for share in shares for batch in share for number in batch} == set(range(10))

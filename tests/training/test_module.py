@@ -10,10 +10,9 @@ from sklearn.metrics import f1_score
 from torch.utils.data import DataLoader, Dataset
 
 from taxocaps.metrics.cuts import best_cut
-from taxocaps.training.batches import loader
+from taxocaps.training.batches import loader, score_documents
 from taxocaps.training.config import TrainingConfig
 from taxocaps.training.module import TrainingModule
-from taxocaps.training.scoring import score_documents
 from taxocaps.training.trainer import _quiet_lightning
 
 
@@ -63,8 +62,12 @@ def test_the_optimizer_takes_the_options_and_all_weights(tagger, config):
     groups = optimizer.param_groups
     rates_of = {id(weight): (group["lr"], group["eps"]) for group in groups for weight in group["params"]}
     found = {name: rates_of.pop(id(weight)) for name, weight in objective.named_parameters()}
-    # Word vectors are learned faster by a factor.
-    assert found == {"embedding.weight": (0.75, 0.5), "linear.weight": (0.25, 1e-8), "linear.bias": (0.25, 1e-8)}
+    # Word vectors, whatever their name, have a rate and an epsilon of their own.
+    assert found == {
+        "network.words.weight": (0.75, 0.5),
+        "network.linear.weight": (0.25, 1e-8),
+        "network.linear.bias": (0.25, 1e-8),
+    }
     assert not rates_of
     assert {group["weight_decay"] for group in optimizer.param_groups} == {0.125}
 
@@ -78,8 +81,8 @@ class Listed(Dataset):
     def __len__(self):
         return len(self.batches)
 
-    def __getitem__(self, place):
-        return self.batches[place]
+    def __getitem__(self, index):
+        return self.batches[index]
 
 
 def validate(objective, batches):
@@ -91,10 +94,10 @@ def validate(objective, batches):
     return {name: float(value) for name, value in trainer.callback_metrics.items()}
 
 
-def test_micro_f1_is_that_of_the_best_cut(examples, tagger):
+def test_micro_f1_is_that_of_the_best_threshold(examples, tagger):
     held_out, objective = examples(33, seed=5), tagger()
-    found = validate(objective, loader(held_out.documents, held_out.labels, 4))
-    scores = score_documents(objective, held_out.documents, held_out.labels.shape[1])
+    found = validate(objective, loader(held_out.inputs, held_out.labels, 4))
+    scores = score_documents(objective, held_out.inputs, held_out.labels.shape[1])
     assert found["micro_f1"] == pytest.approx(best_cut(held_out.labels, scores).f1, abs=1e-6)
     assert 0.2 < found["micro_f1"] < 0.95
     given = scores >= best_cut(held_out.labels, scores).threshold
@@ -105,14 +108,14 @@ def test_micro_f1_is_that_of_the_best_cut(examples, tagger):
 def test_the_loss_is_a_mean_over_documents(examples, tagger):
     # Batches of 4, 4 and 1: the last one counts a quarter of the others.
     held_out, objective = examples(9), tagger().eval()
-    found = validate(objective, loader(held_out.documents, held_out.labels, 4))
-    (whole,) = loader(held_out.documents, held_out.labels, 9)
+    found = validate(objective, loader(held_out.inputs, held_out.labels, 4))
+    (whole,) = loader(held_out.inputs, held_out.labels, 9)
     assert found["validation_loss"] == pytest.approx(objective.loss(whole).item(), rel=1e-5)
 
 
 def test_a_document_that_comes_twice_counts_once(examples, tagger):
     held_out, objective = examples(20), tagger()
-    batches = list(loader(held_out.documents, held_out.labels, 4))
+    batches = list(loader(held_out.inputs, held_out.labels, 4))
     once = validate(objective, batches)["micro_f1"]
     assert validate(objective, [*batches, batches[0], batches[3]])["micro_f1"] == once
 
@@ -130,7 +133,7 @@ def test_randomness_is_decided_by_the_seed(tagger):
 def test_the_loss_of_a_step_is_that_of_the_objective(examples, tagger):
     learned, objective = examples(6), tagger(dropout=0.0)
     module = TrainingModule(objective, TrainingConfig(), 1, seed=0)
-    (batch,) = loader(learned.documents, learned.labels, 8)
+    (batch,) = loader(learned.inputs, learned.labels, 8)
     loss = module.training_step(batch)
     logits = np.log(objective.scores(batch).detach().numpy() / (1 - objective.scores(batch).detach().numpy()))
     expected = np.mean(np.logaddexp(0, logits) - batch.targets.numpy() * logits)

@@ -1,4 +1,4 @@
-"""Training runs: they stop early, keep the best weights, and go on after any stop as if there had been none."""
+"""Training runs: early stopping, the best weights, and resuming after any interruption."""
 
 import json
 import os
@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from taxocaps.errors import CheckpointError
+from taxocaps.errors import CheckpointError, ConfigError
 from taxocaps.metrics.cuts import best_cut
-from taxocaps.training.scoring import score_documents
+from taxocaps.training.batches import score_documents
 from taxocaps.training.trainer import train
 
 HOPELESS = {"epochs": 9, "learning_rate": 1e-9, "patience": 2}
@@ -77,22 +77,26 @@ def assert_same_weights(one, other):
         assert torch.equal(one[name], other[name]), name
 
 
+def best_f1(report):
+    """The validation micro-F1 of the epoch that was kept."""
+    return report.history[report.best_epoch - 1]["micro_f1"]
+
+
 def micro_f1(objective, held_out):
-    return best_cut(held_out.labels, score_documents(objective, held_out.documents, held_out.labels.shape[1])).f1
+    return best_cut(held_out.labels, score_documents(objective, held_out.inputs, held_out.labels.shape[1])).f1
 
 
 def test_the_report_and_the_files(run, tmp_path):
     report, _ = run()
     assert report.epochs == len(report.history) == 4
     assert [row["epoch"] for row in report.history] == [1, 2, 3, 4]
-    assert report.micro_f1 == max(row["micro_f1"] for row in report.history)
-    assert report.history[report.best_epoch - 1]["micro_f1"] == report.micro_f1
+    assert best_f1(report) == max(row["micro_f1"] for row in report.history)
     assert {"history.csv", "best.ckpt", "last.ckpt"} <= {path.name for path in (tmp_path / "run").iterdir()}
 
 
 def test_a_network_learns(run, tagger, examples):
     report, _ = run(epochs=30)
-    assert report.micro_f1 > micro_f1(tagger(), examples(11, seed=1)) + 0.04
+    assert best_f1(report) > micro_f1(tagger(), examples(11, seed=1)) + 0.04
     assert report.history[-1]["loss"] < 0.7 * report.history[0]["loss"]
 
 
@@ -108,8 +112,8 @@ def test_without_patience_training_goes_on(run):
 def test_the_weights_of_the_best_epoch_are_left(run, examples):
     wild = {"learning_rate": 10.0, "schedule": "constant", "warmup": 0.0}
     report, objective = run(epochs=6, **wild)
-    assert report.history[-1]["micro_f1"] < report.micro_f1  # or the test would show nothing
-    assert micro_f1(objective, examples(11, seed=1)) == pytest.approx(report.micro_f1, abs=1e-6)
+    assert report.history[-1]["micro_f1"] < best_f1(report)  # or the test would show nothing
+    assert micro_f1(objective, examples(11, seed=1)) == pytest.approx(best_f1(report), abs=1e-6)
     shorter = run(folder="shorter", epochs=report.best_epoch, **wild)[1]
     assert_same_weights(weights_of(shorter), weights_of(objective))
 
@@ -117,7 +121,7 @@ def test_the_weights_of_the_best_epoch_are_left(run, examples):
 def test_the_same_seed_gives_the_same_weights(run):
     first, second, other = run(folder="a")[1], run(folder="b")[1], run(folder="c", seed=1)[1]
     assert_same_weights(weights_of(first), weights_of(second))
-    assert not torch.equal(first.linear.weight, other.linear.weight)
+    assert not torch.equal(first.network.linear.weight, other.network.linear.weight)
 
 
 def test_training_leaves_the_callers_randomness_alone(run):
@@ -146,7 +150,7 @@ def test_an_interrupt_comes_out_and_resuming_ends_at_the_same_weights(run, stopp
     assert_same_weights(weights_of(resumed), weights_of(uninterrupted))
     wanted = [{key: value for key, value in row.items() if key != "seconds"} for row in whole.history]
     assert [{key: value for key, value in row.items() if key != "seconds"} for row in report.history] == wanted
-    assert (report.best_epoch, report.micro_f1) == (whole.best_epoch, whole.micro_f1)
+    assert (report.best_epoch, best_f1(report)) == (whole.best_epoch, best_f1(whole))
 
 
 def test_an_interrupt_leaves_interrupts_as_they_were(run, stopping, interrupts):
@@ -195,14 +199,14 @@ def test_without_resume_an_old_checkpoint_does_not_matter(run):
     assert_same_weights(weights_of(again), weights_of(fresh))
 
 
-def cut_off(path):
+def truncate(path):
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
 DAMAGE = {
     "empty": lambda path: path.write_bytes(b""),
     "foreign": lambda path: path.write_text("not a checkpoint"),
-    "cut off": cut_off,
+    "truncated": truncate,
     "not a checkpoint": lambda path: torch.save({"a": 1}, path),
     "pickled code": lambda path: torch.save({"a": Path}, path),
 }
@@ -214,8 +218,8 @@ def test_a_damaged_checkpoint_is_told_in_one_line(run, tmp_path, damage):
     damage(tmp_path / "run" / "last.ckpt")
     with pytest.raises(CheckpointError) as caught:
         run(resume=True)
-    message = str(caught.value)
-    assert message == f"{tmp_path / 'run' / 'last.ckpt'}: the checkpoint cannot be read; train again without --resume"
+    path, reason = tmp_path / "run" / "last.ckpt", "cannot resume from this checkpoint: it is damaged"
+    assert str(caught.value) == f"{path}: {reason}; train again without --resume"
 
 
 def test_a_checkpoint_of_another_network_is_refused(run, tagger, tmp_path):
@@ -224,18 +228,24 @@ def test_a_checkpoint_of_another_network_is_refused(run, tagger, tmp_path):
     class Wider(tagger):
         def __init__(self):
             super().__init__()
-            self.embedding = torch.nn.Embedding(50, 8, padding_idx=0)
+            self.network.words = torch.nn.Embedding(50, 8, padding_idx=0)
 
     with pytest.raises(CheckpointError) as caught:
         run(Wider(), resume=True)
-    wanted = "belongs to another network; give the options it was trained with"
-    assert str(caught.value) == f"{tmp_path / 'run' / 'last.ckpt'}: {wanted}"
+    reason = "cannot resume from this checkpoint: it belongs to another network"
+    assert str(caught.value).startswith(f"{tmp_path / 'run' / 'last.ckpt'}: {reason}; ")
 
 
 def test_checkpoints_hold_no_code(run, tmp_path):
     run()
     for name in ("best.ckpt", "last.ckpt"):
         assert "state_dict" in torch.load(tmp_path / "run" / name, weights_only=True)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
+def test_a_device_that_is_not_there_is_refused(run):
+    with pytest.raises(ConfigError, match=r"^training\.device=cuda is not available on this machine; use auto or cpu$"):
+        run(device="cuda")
 
 
 def test_nothing_is_printed(run, capfd):
@@ -289,7 +299,7 @@ def test_two_processes_end_with_the_same_weights(tmp_path, examples, tagger):
     assert micro_f1(objective, examples(11, seed=1)) == pytest.approx(reports[0]["micro_f1"], abs=1e-6)
     # Forty documents make five batches: each process takes three, and epochs have three steps.
     assert [row["step"] for row in reports[0]["history"]] == [3 * epoch for epoch in range(1, 7)]
-    assert not torch.equal(one["linear.weight"], tagger().state_dict()["linear.weight"])
+    assert not torch.equal(one["network.linear.weight"], tagger().state_dict()["network.linear.weight"])
 
 
 def main(folder, devices, pause):
@@ -311,7 +321,7 @@ def main(folder, devices, pause):
     )
     rank = torch.distributed.get_rank() if devices > 1 else 0
     torch.save(objective.state_dict(), folder / f"weights-{rank}.pt")
-    content = {"best_epoch": report.best_epoch, "micro_f1": report.micro_f1, "history": list(report.history)}
+    content = {"best_epoch": report.best_epoch, "micro_f1": best_f1(report), "history": list(report.history)}
     (folder / f"report-{rank}.json").write_text(json.dumps(content))
 
 

@@ -1,1 +1,1 @@
-"""Networks: tensors in, tensors out; nothing here knows of files, words or taxonomies."""
+"""Networks: tensors in, tensors out; nothing here knows of files, words or taxonomies. `networks.py` lists them."""

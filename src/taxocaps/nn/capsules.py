@@ -1,30 +1,71 @@
-"""Primary capsules over rows, and label capsules over primary ones (paper section 3.2)."""
+"""Capsules: squash, dynamic routing, primary capsules of rows and label capsules (paper section 3.2).
 
-from typing import Literal
+Routing never stores the prediction vectors (paper, equations 6 and 7). Capsules come in G groups of R; all capsules of
+a group share one weight matrix per label. The prediction of capsule r of group g for label j is W_gj u_gr. Its weighted
+sum needs only the weighted sum of the capsules,
+
+    s_j = sum_g W_gj z_gj,   z_gj = sum_r c_grj u_gr,
+
+and its agreement with an output is linear in that output, so that the routing logits after some iterations are
+
+    b_grj = u_gr . W_gj^T V_j,   V_j = the sum of the outputs so far.
+
+Only V is kept. Where the logits of all labels would not fit into memory, they are recomputed for a chunk of labels at a
+time, in two passes: one for the sum of exponentials over all labels, one for couplings and outputs. Couplings are
+constants in the backward pass, and gradients flow through the last iteration only.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
-from taxocaps.nn.routing import route
-from taxocaps.nn.squash import squash
-
-__all__ = ["LabelCapsules", "PrimaryCapsules", "Sharing"]
+__all__ = ["LabelCapsules", "PrimaryCapsules", "Sharing", "capsule_lengths", "route", "squash"]
 
 Sharing = Literal["none", "channel", "label"]
 
+_TINY = 1e-12
+"""Added to squared lengths: the square root of 0 has no gradient."""
+
+_CHUNK_ELEMENTS = 32_000_000
+"""Routing logits, or weights, in memory at a time: 128 MB."""
+
+
+def squash(s: Tensor) -> Tensor:
+    """Shrink vectors to a length below 1, short ones to almost nothing: v = |s|^2 / (1 + |s|^2) * s / |s|.
+
+    Written as s * |s| / (1 + |s|^2), with a length that is never quite 0: value and gradient are finite everywhere.
+
+    Shapes:
+        s: [..., n]; returns [..., n].
+    """
+    square = s.square().sum(dim=-1, keepdim=True)  # [..., 1]
+    return s * ((square + _TINY).sqrt() / (1 + square))  # [..., n]
+
+
+def capsule_lengths(v: Tensor) -> Tensor:
+    """The lengths of capsules, the scores of labels; never quite 0.
+
+    Shapes:
+        v: [..., n]; returns [...].
+    """
+    return (v.square().sum(dim=-1) + _TINY).sqrt()  # [...]
+
 
 class PrimaryCapsules(nn.Module):
-    """M capsules of size m out of each row: a convolution over the whole remaining width, then squash.
+    """M capsules of size m from each row: a convolution over the whole remaining width, then squash.
 
-    Squash makes small vectors smaller still, so that features of the wrong size starve everything above; with
-    `normalize` each row's are brought to size 1 first.
+    Squash makes short vectors even shorter, so that small features would hardly reach the labels; `normalize` applies
+    layer normalization to the features of each row first.
 
     Shapes:
         x: [R, W, F]; returns [R, M, m].
     """
 
     def __init__(self, width: int, features: int, channels: int, size: int, *, normalize: bool = False) -> None:
-        """Make `channels` capsules of `size` numbers for rows of `width` places with `features` numbers each."""
+        """Make `channels` capsules of `size` for rows of `width` windows with `features` features each."""
         super().__init__()
         self.channels, self.size = channels, size
         self.norm = nn.LayerNorm(width * features) if normalize else nn.Identity()
@@ -35,22 +76,22 @@ class PrimaryCapsules(nn.Module):
         return self.capsules(self.features(x))  # [R, M, m]
 
     def features(self, x: Tensor) -> Tensor:
-        """All features of every row, normalised if they are to be: [R, W F]."""
+        """All features of every row, normalized if `normalize` is set: [R, W F]."""
         features: Tensor = self.norm(x.flatten(1))  # [R, W F]
         return features
 
     def capsules(self, features: Tensor) -> Tensor:
-        """The capsules of rows with these features: [R, M, m]."""
+        """The capsules of rows from their features: [R, M, m]."""
         return squash(self.linear(features).view(-1, self.channels, self.size))  # [R, M, m]
 
 
 class LabelCapsules(nn.Module):
-    """One capsule per label, fed by dynamic routing; its length is the label's score ("DigitCaps" in the paper).
+    """One capsule per label, the result of dynamic routing; its length is the label's score ("DigitCaps" in the paper).
 
     The paper's W_ij, one matrix per capsule and label, is `sharing = "none"`. By default matrices are shared over the
     rows ("channel"); with "label" there is one matrix per label. `compress` first mixes the N x M capsules into C.
 
-    Departure: the paper's 337 million weights for RCV1, and 52 billion for EUR-Lex, fit no machine it names.
+    Departure: the paper's 337 million weights for RCV1 and 52 billion for EUR-Lex do not fit on the machines it names.
 
     Shapes:
         u: [B, N, M, m]; returns [B, L, n].
@@ -67,16 +108,16 @@ class LabelCapsules(nn.Module):
         compress: int | None = None,
         gain: float | None = None,
     ) -> None:
-        """Make the capsules of `labels`, each of `size` numbers.
+        """Make one capsule per label.
 
         Args:
-            shape: N, M and m: rows, channels and size of the capsules below.
+            shape: N, M and m: rows, channels and size of the primary capsules.
             labels: Number of labels, L.
-            size: Numbers in a label's capsule, n.
-            iterations: Iterations of routing.
-            sharing: What shares a weight matrix.
-            compress: The number of capsules, C, that the others are mixed into.
-            gain: The start value of a learned factor before the last squash; None for no such factor.
+            size: Size of a label's capsule, n.
+            iterations: Routing iterations.
+            sharing: Which capsules share a weight matrix.
+            compress: The number of capsules, C, that the primary ones are mixed into; None for no mixing.
+            gain: Initial value of a learned factor before the last squash; None for no such factor.
         """
         super().__init__()
         rows, channels, inner = shape
@@ -96,13 +137,115 @@ class LabelCapsules(nn.Module):
         return route(self._grouped(u), self._weight(u.shape[1]), self.iterations, self.gain)  # [B, L, n]
 
     def _grouped(self, u: Tensor) -> Tensor:
-        """The capsules by what shares a matrix: [B, G, R, m]."""
+        """The capsules in groups that share a matrix: [B, G, R, m]."""
         if self.sharing == "channel":
             return u.transpose(1, 2).contiguous()  # [B, M, N, m]
         return u.flatten(1, 2).unsqueeze(1 if self.sharing == "label" else 2)  # [B, 1, NM, m] or [B, NM, 1, m]
 
     def _weight(self, rows: int) -> Tensor:
-        """The matrices of the rows that the batch has: [L, n, G, m]."""
+        """The matrices for the rows of the batch: [L, n, G, m]."""
         if self.sharing != "none" or self.mix is not None:
             return self.weight
         return self.weight[:, :, : rows * self.channels]
+
+
+def route(u: Tensor, weight: Tensor, iterations: int, gain: Tensor | None = None, chunk: int | None = None) -> Tensor:
+    """Route capsules to labels.
+
+    Args:
+        u: The capsules.
+        weight: The matrices W, one per label and group.
+        iterations: At least 1; with 1 all couplings are 1 / L.
+        gain: A factor on s before the last squash.
+        chunk: Labels computed at a time; by default as many as fit into 128 MB.
+
+    Returns:
+        The output capsules; their lengths are the scores of the labels.
+
+    Shapes:
+        u: [B, G, R, m]; weight: [L, n, G, m]; gain: []; returns [B, L, n].
+    """
+    chunk = chunk or max(1, _CHUNK_ELEMENTS // max(u[..., 0].numel(), weight[0].numel(), 1))
+    if iterations == 1:
+        return _squashed(_even_sum(u, weight), gain)  # [B, L, n]
+    with torch.no_grad():
+        V = _squashed(_even_sum(u, weight), gain)  # [B, L, n]
+        for _ in range(iterations - 2):
+            V = V + _squashed(_routed_sum(u, weight, V, chunk), gain)  # [B, L, n]
+    return _squashed(_routed_sum(u, weight, V, chunk), gain)  # [B, L, n]
+
+
+def _even_sum(u: Tensor, weight: Tensor) -> Tensor:
+    """s_j with uniform couplings."""
+    z = u.sum(dim=2) / weight.shape[0]  # [B, G, m]
+    return (z.flatten(1) @ weight.flatten(2).flatten(0, 1).T).view(len(u), *weight.shape[:2])  # [B, L, n]
+
+
+def _squashed(s: Tensor, gain: Tensor | None) -> Tensor:
+    return squash(s if gain is None else s * gain)
+
+
+def _routed_sum(u: Tensor, weight: Tensor, V: Tensor, chunk: int) -> Tensor:
+    s: Tensor = _RoutedSum.apply(u, weight, V, chunk)  # type: ignore[no-untyped-call]
+    return s  # [B, L, n]
+
+
+class _RoutedSum(torch.autograd.Function):
+    """s_j for couplings that follow from V, as a function of u and W; couplings are recomputed in the backward pass."""
+
+    @staticmethod
+    def forward(ctx: Any, u: Tensor, weight: Tensor, V: Tensor, chunk: int) -> Tensor:
+        s = torch.empty_like(V)  # [B, L, n]
+        for labels, coupling in _couplings(u, weight, V, chunk):  # [B, G, R, l]
+            z = coupling.transpose(2, 3) @ u  # [B, G, l, m]
+            s[:, labels] = _to_labels(z, weight[labels])  # [B, l, n]
+        ctx.save_for_backward(u, weight, V)
+        ctx.chunk = chunk
+        return s
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        u, weight, V = ctx.saved_tensors
+        grad_u, grad_weight = torch.zeros_like(u), torch.empty_like(weight)
+        for labels, coupling in _couplings(u, weight, V, ctx.chunk):  # [B, G, R, l]
+            grad_z = _to_capsules(grad[:, labels], weight[labels])  # [B, G, l, m]
+            grad_u += coupling @ grad_z  # [B, G, R, m]
+            z = coupling.transpose(2, 3) @ u  # [B, G, l, m]
+            outer = grad[:, labels].permute(1, 2, 0) @ _by_label(z)  # [l, n, G m]
+            grad_weight[labels] = outer.view_as(weight[labels])  # [l, n, G, m]
+        return grad_u, grad_weight, None, None
+
+
+def _couplings(u: Tensor, weight: Tensor, V: Tensor, chunk: int) -> Iterator[tuple[slice, Tensor]]:
+    """The couplings of one chunk of labels after another; over all labels they sum to 1 for every capsule."""
+    chunks = [slice(start, start + chunk) for start in range(0, weight.shape[0], chunk)]
+    if len(chunks) == 1:
+        yield chunks[0], _logits(u, weight, V).softmax(dim=-1)  # [B, G, R, L]
+        return
+    totals = [_logits(u, weight[labels], V[:, labels]).logsumexp(dim=-1) for labels in chunks]  # each [B, G, R]
+    log_total = torch.stack(totals, dim=-1).logsumexp(dim=-1, keepdim=True)  # [B, G, R, 1]
+    for labels in chunks:
+        yield labels, _logits(u, weight[labels], V[:, labels]).sub_(log_total).exp_()  # [B, G, R, l]
+
+
+def _logits(u: Tensor, weight: Tensor, V: Tensor) -> Tensor:
+    return u @ _to_capsules(V, weight).transpose(2, 3)  # [B, G, R, l]
+
+
+# One product per label, over all groups at once: the weights, by far the largest tensor, are never copied.
+
+
+def _to_capsules(v: Tensor, weight: Tensor) -> Tensor:
+    """W_gj^T v_j for every group and label: [B, l, n] to [B, G, l, m]."""
+    product = v.transpose(0, 1) @ weight.flatten(2)  # [l, B, G m]
+    return product.view(*product.shape[:2], *weight.shape[2:]).permute(1, 2, 0, 3)  # [B, G, l, m]
+
+
+def _to_labels(z: Tensor, weight: Tensor) -> Tensor:
+    """sum_g W_gj z_gj for every label: [B, G, l, m] to [B, l, n]."""
+    return (_by_label(z) @ weight.flatten(2).transpose(1, 2)).transpose(0, 1)  # [B, l, n]
+
+
+def _by_label(z: Tensor) -> Tensor:
+    return z.permute(2, 0, 1, 3).flatten(2)  # [l, B, G m]

@@ -1,77 +1,78 @@
-"""What a network will take before it is made: weights, and the memory of training."""
+"""An estimate of the parameters of a network, and of the memory of training it, before it is made."""
 
 from dataclasses import dataclass
 
 import torch
 
-from taxocaps.nn.windows import WINDOW
-from taxocaps.nn.words_matrix import NetworkConfig, Sizes, WordsMatrixNetwork
+from taxocaps.nn.network import Sizes
+from taxocaps.nn.rows import WINDOW
+from taxocaps.nn.words_matrix import WordsMatrixConfig, WordsMatrixNetwork
 
 __all__ = ["Estimate", "estimate_training"]
 
 _FLOAT = 4
-_COPIES_OF_WEIGHTS = 4
-"""The weights, their gradients, and the two averages of Adam."""
+_COPIES_OF_PARAMETERS = 4
+"""The parameters, their gradients, and the two averages of Adam."""
 
 _COPIES_OF_CAPSULES = 8
 """Linear outputs, squashed capsules, their groups, and the gradients of these."""
 
-_COPIES_OF_CELLS = 11
-"""Of each cell of an LSTM at each step: four projections twice, gates, states, and what the backward pass adds."""
+_COPIES_OF_STATES = 11
+"""Of the state of an LSTM at each step: four projections twice, gates, states, and their gradients."""
 
-_ROUTING_AT_MOST = 128 * 2**20
+_MAX_ROUTING = 128 * 2**20
 _FIXED = 300 * 2**20
 """Python, torch and its libraries."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What training takes.
+    """The size of a network and of its training.
 
     Attributes:
-        parameters: The number of weights; exact.
-        memory: Bytes at the peak of a training step, roughly.
+        parameters: The exact number of parameters.
+        memory: The approximate peak memory of a training step, in bytes.
     """
 
     parameters: int
     memory: int
 
 
-def estimate_training(config: NetworkConfig, sizes: Sizes, batch_size: int) -> Estimate:
-    """Estimate a training step, with Adam, on documents that fill all their rows.
+def estimate_training(config: WordsMatrixConfig, sizes: Sizes, batch_size: int) -> Estimate:
+    """Estimate a training step with Adam on documents that have all N rows.
 
     Args:
-        config: The network.
-        sizes: What the data decide.
+        config: The options of the network.
+        sizes: The sizes that the data determine.
         batch_size: Documents of a step.
     """
     with torch.device("meta"):  # shapes without memory
         network = WordsMatrixNetwork(config, sizes)
-    parameters = sum(weights.numel() for weights in network.parameters())
+    parameters = sum(parameter.numel() for parameter in network.parameters())
     rows = batch_size * sizes.N
-    numbers = parameters * _COPIES_OF_WEIGHTS + rows * _row_numbers(config, sizes)
-    numbers += 6 * batch_size * sizes.labels * (config.label_capsule_size if config.head == "capsule" else 1)
+    values = parameters * _COPIES_OF_PARAMETERS + rows * _row_values(config, sizes)
+    values += 6 * batch_size * sizes.labels * (config.label_capsule_size if config.head == "capsule" else 1)
     logits = _routed_capsules(config, batch_size, sizes.N) * sizes.labels * _FLOAT
-    return Estimate(parameters, numbers * _FLOAT + 3 * min(logits, _ROUTING_AT_MOST) + _FIXED)
+    return Estimate(parameters, values * _FLOAT + 3 * min(logits, _MAX_ROUTING) + _FIXED)
 
 
-def _routed_capsules(config: NetworkConfig, batch_size: int, rows: int) -> int:
-    """Capsules with a routing logit for every label; a single pass of routing has none."""
+def _routed_capsules(config: WordsMatrixConfig, batch_size: int, rows: int) -> int:
+    """The number of capsules with routing logits; a single iteration has no logits."""
     if config.head != "capsule" or config.iterations == 1:
         return 0
     return batch_size * (rows * config.channels if config.compress is None else config.compress)
 
 
-def _row_numbers(config: NetworkConfig, sizes: Sizes) -> int:
-    """The numbers that a row leaves behind for the backward pass."""
-    numbers, width, features = 0, sizes.T, sizes.D
+def _row_values(config: WordsMatrixConfig, sizes: Sizes) -> int:
+    """The number of values that are kept of a row for the backward pass."""
+    values, width, features = 0, sizes.T, sizes.D
     for filters in config.filters:
         width = (width - WINDOW) // config.stride + 1
-        numbers += width * (WINDOW * features + 3 * filters)
+        values += width * (WINDOW * features + 3 * filters)
         features = filters
         if config.recurrent == "lstm":
-            numbers += width * config.units * _COPIES_OF_CELLS
+            values += width * config.units * _COPIES_OF_STATES
             features = config.units
     if config.head == "capsule":
-        return numbers + config.channels * config.capsule_size * _COPIES_OF_CAPSULES
-    return numbers + 3 * config.head_filters
+        return values + config.channels * config.capsule_size * _COPIES_OF_CAPSULES
+    return values + 3 * config.head_filters

@@ -1,4 +1,4 @@
-"""The two ends of the network: dense layers, or capsules with routing."""
+"""The two heads of the network over words-matrices: capsules with routing, or dense layers."""
 
 import itertools
 import math
@@ -8,39 +8,29 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from taxocaps.nn.capsules import LabelCapsules, PrimaryCapsules
+from taxocaps.nn.capsules import LabelCapsules, PrimaryCapsules, capsule_lengths
+from taxocaps.nn.layers import to_documents
 
-__all__ = ["CapsuleHead", "DenseHead", "to_documents"]
+__all__ = ["CapsuleHead", "DenseHead"]
 
 _USUAL_ROWS = 40
-"""The rows of a document whose capsules stay as they are when others are divided by their number."""
+"""With `pooling` "mean" and "weighted" a document counts as if it had this many rows."""
 
-_RARE = 0.1
-"""The score of every label before a dense head has learned anything."""
-
-
-def to_documents(rows: Tensor, is_real: Tensor) -> Tensor:
-    """Put the features of real rows back into their documents; rows that do not exist become 0.
-
-    Shapes:
-        rows: [R, ...]; is_real: [B, N] of bool with R true entries; returns [B, N, ...].
-    """
-    documents = rows.new_zeros(*is_real.shape, *rows.shape[1:])  # [B, N, ...]
-    return documents.masked_scatter(is_real.view(*is_real.shape, *[1] * (rows.dim() - 1)), rows)  # [B, N, ...]
+_INITIAL_SCORE = 0.1
+"""The score of every label before training, with a dense head."""
 
 
 class CapsuleHead(nn.Module):
-    """Primary capsules of every row, routed to one capsule per label; gives the lengths of those, from 0 to 1.
+    """Primary capsules of every row, routed to one capsule per label; returns the lengths of these, from 0 to 1.
 
-    Routing adds up what all rows say, so that long documents have longer label capsules than short ones, and a row of
-    words that tell nothing counts as much as any other. With "mean" the capsules of a document are divided by its
-    number of rows first. With "weighted" rows have weights, w = softplus(a . x + b), learned, and 1 at the start;
-    capsules are multiplied by them and divided by their sum.
+    Routing sums over all rows, so that long documents have longer label capsules than short ones, and all rows count
+    the same. With "mean" the capsules of a document are divided by its number of rows first. With "weighted" rows have
+    learned weights w = softplus(a . x + b), initially 1; capsules are multiplied by them and divided by their sum.
 
     Departure: the paper has "sum"; the others are options.
 
     Shapes:
-        x: [R, W, F]; is_real: [B, N]; returns [B, L].
+        x: [R, W, F]; mask: [B, N], True for rows that exist; returns [B, L].
     """
 
     def __init__(
@@ -52,33 +42,31 @@ class CapsuleHead(nn.Module):
         self.primary, self.labels = primary, labels
         self.label_parameters = ("labels.weight",)
         if pooling == "weighted":
-            self.weigh = nn.Linear(primary.linear.in_features, 1)
-            nn.init.zeros_(self.weigh.weight)
-            nn.init.constant_(self.weigh.bias, math.log(math.e - 1))  # softplus of this is 1
+            self.row_weight = nn.Linear(primary.linear.in_features, 1)
+            nn.init.zeros_(self.row_weight.weight)
+            nn.init.constant_(self.row_weight.bias, math.log(math.e - 1))  # softplus of this is 1
 
-    def forward(self, x: Tensor, is_real: Tensor) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         """The length of each label's capsule."""
         features = self.primary.features(x)  # [R, W F]
-        u = to_documents(self.primary.capsules(features), is_real)  # [B, N, M, m]
+        u = to_documents(self.primary.capsules(features), mask)  # [B, N, M, m]
         if self.pooling != "sum":
-            u = u * self._shares(features, is_real)[..., None, None]  # [B, N, M, m]
-        # The square root of 0 has no gradient; a tiny square stands in for it.
-        v: Tensor = self.labels(u)  # [B, L, n]
-        return (v.square().sum(dim=-1) + 1e-12).sqrt()  # [B, L]
+            u = u * self._row_weights(features, mask)[..., None, None]  # [B, N, M, m]
+        return capsule_lengths(self.labels(u))  # [B, L]
 
-    def _shares(self, features: Tensor, is_real: Tensor) -> Tensor:
-        """The share of each row in its document; all shares together are the usual number of rows. [B, N]."""
-        weights = is_real.to(features.dtype)  # [B, N]
+    def _row_weights(self, features: Tensor, mask: Tensor) -> Tensor:
+        """The weight of each row in its document, [B, N]; the weights of a document sum to `_USUAL_ROWS`."""
+        weights = mask.to(features.dtype)  # [B, N]
         if self.pooling == "weighted":
-            weights = to_documents(functional.softplus(self.weigh(features)).squeeze(1), is_real)  # [B, N]
+            weights = to_documents(functional.softplus(self.row_weight(features)).squeeze(1), mask)  # [B, N]
         return weights * (_USUAL_ROWS / weights.sum(dim=1, keepdim=True).clamp(min=1e-6))  # [B, N]
 
 
 class DenseHead(nn.Module):
-    """A third convolution over the whole remaining width, then fully connected layers; gives logits.
+    """A third convolution over the whole remaining width, then fully connected layers; returns logits.
 
     Shapes:
-        x: [R, W, F]; is_real: [B, N]; returns [B, L].
+        x: [R, W, F]; mask: [B, N], True for rows that exist; returns [B, L].
     """
 
     def __init__(
@@ -87,8 +75,8 @@ class DenseHead(nn.Module):
         """Make the layers.
 
         Args:
-            width: Places of a row that are left.
-            features: Features of a place.
+            width: Windows of a row.
+            features: Features of a window.
             rows: Rows of a words-matrix, N.
             filters: Filters of the third convolution.
             hidden: Sizes of the hidden layers.
@@ -102,16 +90,16 @@ class DenseHead(nn.Module):
             layer for before, after in itertools.pairwise(sizes) for layer in (nn.Linear(before, after), nn.ReLU())
         ]
         output = nn.Linear(sizes[-1], labels)
-        # A document has few of all labels: from 0.5 each, the margin loss would first push all of them down to where
-        # the sigmoid is flat, those that it has along with the others.
-        nn.init.constant_(output.bias, math.log(_RARE / (1 - _RARE)))
+        # Documents have few labels: starting from 0.5, the margin loss would first push the scores of all labels down
+        # to where the sigmoid is flat, those of true labels included.
+        nn.init.constant_(output.bias, math.log(_INITIAL_SCORE / (1 - _INITIAL_SCORE)))
         self.layers = nn.Sequential(*layers, output)
         self.label_parameters = (f"layers.{len(layers)}.weight", f"layers.{len(layers)}.bias")
 
-    def forward(self, x: Tensor, is_real: Tensor) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         """The logit of each label."""
         rows = self.convolution(x.flatten(1)).relu()  # [R, filters]
-        documents = to_documents(rows, is_real)  # [B, rows of the batch, filters]
+        documents = to_documents(rows, mask)  # [B, rows of the batch, filters]
         padding = documents.new_zeros(len(documents), self.rows - documents.shape[1], documents.shape[2])
         logits: Tensor = self.layers(torch.cat([documents, padding], dim=1).flatten(1))  # [B, L]
         return logits

@@ -1,11 +1,11 @@
-"""Margin losses over capsule lengths or probabilities (paper, equations 10 to 12)."""
+"""The margin loss (paper, equations 10 to 12) and recursive regularization."""
 
 from typing import Literal
 
 import torch
 from torch import Tensor
 
-__all__ = ["Adjustment", "adjustment_factor", "margin_loss"]
+__all__ = ["Adjustment", "adjustment_factor", "margin_loss", "recursive_regularization"]
 
 Adjustment = float | Literal["sum-to-one", "approximate"]
 
@@ -20,18 +20,18 @@ def margin_loss(
     lower: float = 0.1,
     down: float = 0.5,
 ) -> Tensor:
-    """The (weighted) margin loss, summed over labels, the mean over documents.
+    """The (weighted) margin loss: summed over labels, averaged over documents.
 
     L = sum_k T_k max(0, m+ - v_k)^2 + lambda p alpha_k (1 - T_k) max(0, v_k - m-)^2
 
     Args:
         scores: v, capsule lengths or probabilities, from 0 to 1.
-        targets: T, 1 for a label that the document carries.
-        weights: alpha, how much each label counts as a negative; None for 1.
-        p: The adjustment factor: a number, or how to find it; see `adjustment_factor`.
-        upper: m+, the score from which on a positive costs nothing.
-        lower: m-, the score up to which a negative costs nothing.
-        down: lambda, the weight of negatives beside positives.
+        targets: T, 1 for the labels of the document, 0 for others.
+        weights: alpha, the weights of labels as negatives; None for 1.
+        p: The adjustment factor: a number, or how to compute it; see `adjustment_factor`.
+        upper: m+, the score above which a positive has no loss.
+        lower: m-, the score below which a negative has no loss.
+        down: lambda, the weight of negatives relative to positives.
 
     Shapes:
         scores, targets, weights: [B, L]; returns [].
@@ -46,8 +46,8 @@ def margin_loss(
 def adjustment_factor(p: Adjustment, alpha: Tensor, targets: Tensor) -> Tensor:
     """The factor p of the negatives.
 
-    A number is itself. "sum-to-one" makes the weights of a document's negatives add up to 1, or is 0 where they add up
-    to 0. "approximate" is the paper's 1 / sum_{x=1..L} (1 - e^-x), about 1 / (L - 0.58).
+    A number is used as it is. "sum-to-one" makes the weights of a document's negatives sum to 1 (or is 0 if they sum to
+    0). "approximate" is the paper's 1 / sum_{x=1..L} (1 - e^-x), about 1 / (L - 0.58).
 
     Shapes:
         alpha, targets: [B, L]; returns [] or [B, 1].
@@ -59,3 +59,20 @@ def adjustment_factor(p: Adjustment, alpha: Tensor, targets: Tensor) -> Tensor:
         ranks = torch.arange(1, alpha.shape[1] + 1, dtype=alpha.dtype, device=alpha.device)  # [L]
         return 1 / (1 - (-ranks).exp()).sum()  # []
     return torch.as_tensor(p, dtype=alpha.dtype, device=alpha.device)  # []
+
+
+def recursive_regularization(weight: Tensor, edges: Tensor) -> Tensor:
+    """The distance of the weights of labels from those of their parents (Gopal and Yang, KDD 2013).
+
+    1/2 sum over edges (parent, child) of ||w_child - w_parent||^2; in networks as Peng et al., WWW 2018, section 4.3.
+
+    Args:
+        weight: One row of weights per label.
+        edges: The parents in the first row, their children in the second.
+
+    Shapes:
+        weight: [L, H]; edges: [2, E]; returns [].
+    """
+    parent, child = edges.long()  # [E], [E]
+    difference = weight.index_select(0, child) - weight.index_select(0, parent)  # [E, H]
+    return difference.square().sum() / 2  # []

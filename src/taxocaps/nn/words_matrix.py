@@ -1,7 +1,6 @@
 """The network over words-matrices: word vectors, two row layers, a head (paper section 3)."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 import torch
@@ -9,45 +8,38 @@ from torch import Tensor, nn
 
 from taxocaps.config import Between, Config
 from taxocaps.errors import ConfigError
-from taxocaps.nn.attention import BlockAttention
 from taxocaps.nn.capsules import LabelCapsules, PrimaryCapsules
 from taxocaps.nn.heads import CapsuleHead, DenseHead
-from taxocaps.nn.recurrence import AttentionalLSTM
-from taxocaps.nn.row_layer import RowLayer
-from taxocaps.nn.windows import WINDOW
+from taxocaps.nn.network import PADDING, UNKNOWN, DropoutRate, LayerSize, Network, Sizes, word_embedding
+from taxocaps.nn.rows import WINDOW, AttentionalLSTM, BlockAttention, RowLayer
 
-__all__ = ["NetworkConfig", "Sizes", "WordsMatrixNetwork"]
-
-PADDING, UNKNOWN = 0, 1
-"""Word ids with a meaning of their own; all others are words."""
-
-_Size = Annotated[int, Between(1, 1_000_000)]
+__all__ = ["WordsMatrixConfig", "WordsMatrixNetwork"]
 
 
-class NetworkConfig(Config):
-    """The axes and sizes of the network; the defaults are the best found so far (`docs/quality.md`).
+class WordsMatrixConfig(Config):
+    """Options of the network over words-matrices; the defaults are the best found so far (`docs/quality.md`).
 
     Attributes:
-        kind: A network over words-matrices.
+        kind: The name of this network.
         recurrent: Whether an LSTM follows each convolution.
-        attention: Whether its inputs are weighted by block.
+        attention: Whether the inputs of the LSTMs are weighted by block.
         head: Capsules with dynamic routing, or dense layers.
-        filters: Kernels of each convolution, one number a layer.
-        units: Cells of each LSTM.
-        stride: Step of the convolutions along a row.
+        filters: Filters of each convolution, one number per layer.
+        units: Hidden size of each LSTM.
+        stride: Stride of the convolutions along a row.
         channels: Primary capsules of a row, M.
-        capsule_size: Numbers in a primary capsule, m.
-        label_capsule_size: Numbers in a label's capsule, n.
-        iterations: Iterations of routing; with 1 every capsule counts the same for all labels.
-        sharing: What shares a weight matrix between capsules and labels.
-        compress: Capsules that all primary ones are mixed into before routing; null for no mixing.
-        gain: The start value of a learned factor before the last squash; null for none.
+        capsule_size: Size of a primary capsule, m.
+        label_capsule_size: Size of a label's capsule, n.
+        iterations: Routing iterations; with 1 all couplings are equal.
+        sharing: Which capsules share a weight matrix: none, those of a channel, or all.
+        compress: The number of capsules that the primary ones are mixed into before routing; null for no mixing.
+        gain: Initial value of a learned factor before the last squash; null for none.
         hidden: Sizes of the hidden layers of a dense head.
         head_filters: Filters of the third convolution, before a dense head.
-        normalization: Whether the features of a row are normalised before the primary capsules.
-        pooling: Whether routing adds up what all rows say, or takes their mean, plain or with learned weights of rows.
-        dropout: Share of the features of a document's words that are dropped in training.
-        word_dropout: Share of a document's words that training takes for unknown ones.
+        normalization: Layer normalization of the features of a row before the primary capsules.
+        pooling: Whether routing takes the sum, the mean, or a mean with learned weights over the rows of a document.
+        dropout: Dropout rate of word vectors; a word is dropped at all its positions in a document.
+        word_dropout: Share of the words of a document that become unknown words in training.
     """
 
     section: ClassVar[str] = "network"
@@ -56,56 +48,51 @@ class NetworkConfig(Config):
     recurrent: Literal["none", "lstm"] = "lstm"
     attention: Literal["none", "blocks"] = "blocks"
     head: Literal["dense", "capsule"] = "capsule"
-    filters: tuple[_Size, ...] = (96,)
-    units: _Size = 96
+    filters: tuple[LayerSize, ...] = (96,)
+    units: LayerSize = 96
     stride: Annotated[int, Between(1, 3)] = 2
-    channels: _Size = 64
-    capsule_size: _Size = 8
-    label_capsule_size: _Size = 8
+    channels: LayerSize = 64
+    capsule_size: LayerSize = 8
+    label_capsule_size: LayerSize = 8
     iterations: Annotated[int, Between(1, 100)] = 1
     sharing: Literal["none", "channel", "label"] = "channel"
-    compress: _Size | None = None
+    compress: LayerSize | None = None
     gain: Annotated[float, Between(1e-6, 1e6)] | None = 0.5
-    hidden: tuple[_Size, ...] = (1024, 512)
-    head_filters: _Size = 128
+    hidden: tuple[LayerSize, ...] = (1024, 512)
+    head_filters: LayerSize = 128
     normalization: Literal["none", "layer"] = "layer"
     pooling: Literal["sum", "mean", "weighted"] = "weighted"
-    dropout: Annotated[float, Between(0, 0.95)] = 0.4
-    word_dropout: Annotated[float, Between(0, 0.95)] = 0.2
+    dropout: DropoutRate = 0.4
+    word_dropout: DropoutRate = 0.2
 
     def model_post_init(self, context: object, /) -> None:
-        """Check the fields, and that there is an LSTM for attention to weigh."""
+        """Check that there is an LSTM for attention, and at least one layer."""
         if self.attention == "blocks" and self.recurrent == "none":
-            raise ConfigError("network.attention=blocks weighs the inputs of an LSTM; set network.recurrent=lstm")
+            raise ConfigError("network.attention=blocks needs an LSTM; set network.recurrent=lstm")
         if not self.filters:
             raise ConfigError("network.filters must name at least one layer; got none")
 
 
-@dataclass(frozen=True)
-class Sizes:
-    """What the data decide: the vocabulary, the size D of a word vector, rows N and words T of a matrix, labels L."""
+class WordsMatrixNetwork(Network):
+    """From words-matrices to one value per label: the length of its capsule, or its logit with a dense head.
 
-    vocabulary: int
-    D: int
-    N: int
-    T: int
-    labels: int
-
-
-class WordsMatrixNetwork(nn.Module):
-    """From words-matrices to one number per label: the length of its capsule, or its logit for a dense head.
-
-    Only rows that exist go through convolution and recurrence; the others cost nothing and change nothing.
+    Only rows that exist are computed.
 
     Shapes:
-        words, blocks: [B, N', T]; counts: [B, N'] blocks of each row, 0 for a row that does not exist, N' at most N;
-        returns [B, L].
+        words, blocks: [B, N', T]; block_counts: [B, N'], 0 for a row that does not exist, N' at most N; returns [B, L].
     """
 
-    def __init__(self, config: NetworkConfig, sizes: Sizes) -> None:
-        """Make the layers; a row must be long enough for all convolutions."""
+    Config = WordsMatrixConfig
+    reads = ("words-matrix",)
+
+    def __init__(self, config: WordsMatrixConfig, sizes: Sizes) -> None:
+        """Make the layers.
+
+        Raises:
+            ConfigError: If a row is too short for the convolutions.
+        """
         super().__init__()
-        self.embedding = nn.Embedding(sizes.vocabulary, sizes.D, padding_idx=PADDING)
+        self.embedding = word_embedding(sizes)
         self.dropout, self.word_dropout = nn.Dropout(config.dropout), config.word_dropout
         self.layers = nn.ModuleList()
         features, width = sizes.D, sizes.T
@@ -116,40 +103,39 @@ class WordsMatrixNetwork(nn.Module):
             self.layers.append(layer)
         head = _HEADS[config.head](config, sizes, width, features)
         self.head = head
-        self.gives_logits = config.head == "dense"
+        self.output_type = "logits" if config.head == "dense" else "scores"
         self.label_parameters = tuple(f"head.{name}" for name in head.label_parameters)
-        """The names of the weights whose first axis is the labels."""
 
-    def forward(self, words: Tensor, blocks: Tensor, counts: Tensor) -> Tensor:
-        """Read a batch of documents."""
-        is_real = counts > 0  # [B, N']
-        document, rank = is_real.nonzero(as_tuple=True)  # [R], [R]
-        counts = counts[is_real].long()  # [R]
-        blocks = blocks[is_real].long()  # [R, T]
-        place: Tensor | None
-        x, place = self._distinct(words[is_real].long(), document)  # [U, D], [R, T]
+    def forward(self, words: Tensor, blocks: Tensor, block_counts: Tensor) -> Tensor:
+        """The value of each label."""
+        mask = block_counts > 0  # [B, N']
+        document, rank = mask.nonzero(as_tuple=True)  # [R], [R]
+        block_counts = block_counts[mask].long()  # [R]
+        blocks = blocks[mask].long()  # [R, T]
+        positions: Tensor | None
+        x, positions = self._distinct(words[mask].long(), document)  # [U, D], [R, T]
         for layer in self.layers:
-            x, blocks = layer(x, blocks, rank, counts, place)  # [R, W, F], [R, W]
-            place = None
-        scores: Tensor = self.head(x, is_real)  # [B, L]
-        return scores
+            x, blocks = layer(x, blocks, rank, block_counts, positions)  # [R, W, F], [R, W]
+            positions = None
+        values: Tensor = self.head(x, mask)  # [B, L]
+        return values
 
     def _distinct(self, words: Tensor, document: Tensor) -> tuple[Tensor, Tensor]:
-        """The vectors of the distinct words of each document, and which of them stands where.
+        """The vectors of the distinct words of each document, and the index among them of every word of every row.
 
-        What dropout takes from a word it takes at all of the word's places in the document: a word stands in many rows,
-        and would otherwise be read from the next.
+        Dropout drops a word at all its positions in the document: a word stands in many rows, and could otherwise be
+        read from another one.
 
         Shapes:
             words: [R, T]; document: [R]; returns [U, D] and [R, T].
         """
         size = self.embedding.num_embeddings
-        pairs, place = torch.unique(words + document[:, None] * size, return_inverse=True)  # [U], [R, T]
-        pairs = pairs % size  # [U]
+        pairs, positions = torch.unique(words + document[:, None] * size, return_inverse=True)  # [U], [R, T]
+        ids = pairs % size  # [U]
         if self.training and self.word_dropout:
-            is_dropped = (torch.rand_like(pairs, dtype=torch.float) < self.word_dropout) & (pairs != PADDING)  # [U]
-            pairs = pairs.masked_fill(is_dropped, UNKNOWN)  # [U]
-        return self.dropout(self.embedding(pairs)), place  # [U, D], [R, T]
+            is_dropped = (torch.rand_like(ids, dtype=torch.float) < self.word_dropout) & (ids != PADDING)  # [U]
+            ids = ids.masked_fill(is_dropped, UNKNOWN)  # [U]
+        return self.dropout(self.embedding(ids)), positions  # [U, D], [R, T]
 
 
 def _narrowed(width: int, stride: int, T: int, layers: int) -> int:
@@ -158,13 +144,13 @@ def _narrowed(width: int, stride: int, T: int, layers: int) -> int:
     return (width - WINDOW) // stride + 1
 
 
-def _row_layer(config: NetworkConfig, inputs: int, filters: int, sizes: Sizes) -> RowLayer:
+def _row_layer(config: WordsMatrixConfig, inputs: int, filters: int, sizes: Sizes) -> RowLayer:
     recurrence = AttentionalLSTM(filters, config.units) if config.recurrent == "lstm" else None
     attention = BlockAttention(sizes.N, sizes.T) if config.attention == "blocks" else None
     return RowLayer(inputs, filters, config.stride, recurrence, attention)
 
 
-def _capsule_head(config: NetworkConfig, sizes: Sizes, width: int, features: int) -> CapsuleHead:
+def _capsule_head(config: WordsMatrixConfig, sizes: Sizes, width: int, features: int) -> CapsuleHead:
     return CapsuleHead(
         PrimaryCapsules(
             width, features, config.channels, config.capsule_size, normalize=config.normalization == "layer"
@@ -182,11 +168,11 @@ def _capsule_head(config: NetworkConfig, sizes: Sizes, width: int, features: int
     )
 
 
-def _dense_head(config: NetworkConfig, sizes: Sizes, width: int, features: int) -> DenseHead:
+def _dense_head(config: WordsMatrixConfig, sizes: Sizes, width: int, features: int) -> DenseHead:
     return DenseHead(width, features, sizes.N, config.head_filters, config.hidden, sizes.labels)
 
 
-_HEADS: dict[str, Callable[[NetworkConfig, Sizes, int, int], CapsuleHead | DenseHead]] = {
+_HEADS: dict[str, Callable[[WordsMatrixConfig, Sizes, int, int], CapsuleHead | DenseHead]] = {
     "capsule": _capsule_head,
     "dense": _dense_head,
 }

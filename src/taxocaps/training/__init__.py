@@ -1,1 +1,1 @@
-"""Training: batches out of encoded documents, the loop, checkpoints, scores."""
+"""Training and scoring: batches of encoded documents, the training loop, checkpoints, scores."""

@@ -1,4 +1,7 @@
-"""Batches of documents of like length, out of anything that can be cut into arrays."""
+"""Batches of documents of similar length, for training and scoring; without Lightning: prediction starts fast.
+
+Memory: the lengths and the order of all documents, a few numbers per document, and the arrays of one batch.
+"""
 
 import itertools
 import math
@@ -8,45 +11,46 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, Sampler
 
-__all__ = ["Batch", "EncodedDocuments", "LengthBatches", "loader"]
+__all__ = ["Batch", "Inputs", "LengthBatches", "loader", "score_documents"]
 
 _BATCHES_SORTED_TOGETHER = 50
-"""Enough for batches of almost equal lengths, few enough to meet different documents in every epoch."""
+"""Enough for batches of almost equal lengths, few enough for other batches in every epoch."""
 
 
-class EncodedDocuments(Protocol):
+class Inputs(Protocol):
     """Documents as arrays, such as a memory-mapped store of words-matrices."""
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """How much work each document is, such as its number of rows; [documents]."""
+        """The length of each document, such as its number of rows or words; [documents]."""
 
     def arrays(self, documents: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
-        """What a network takes, for some documents; each array is [B, ...]."""
+        """The inputs of a network for the documents of these indices; each array is [B, ...]."""
 
 
 class Batch(NamedTuple):
     """Some documents, ready for a network.
 
     Attributes:
-        documents: [B] their numbers.
-        inputs: What the network takes; each is [B, ...].
-        targets: [B, L] 1 for a label that the document carries; without columns where labels are not known.
+        indices: [B] the indices of the documents.
+        inputs: The inputs of the network; each is [B, ...].
+        targets: [B, L] 1 for the labels of a document; without columns if labels are not known.
     """
 
-    documents: Tensor
+    indices: Tensor
     inputs: tuple[Tensor, ...]
     targets: Tensor
 
 
 class LengthBatches(Sampler[NDArray[np.int64]]):
-    """The numbers of the documents of each batch: like lengths together, in an order that differs by epoch.
+    """The indices of the documents of each batch: similar lengths together, in another order in every epoch.
 
-    The order is a function of seed and epoch alone, so that a run can go on where another one stopped. With several
-    processes each takes its share of the batches, and all take equally many.
+    The order depends on seed and epoch alone, so that training can be resumed. With several processes each takes its
+    share of the batches, and all take equally many.
     """
 
     def __init__(
@@ -58,52 +62,52 @@ class LengthBatches(Sampler[NDArray[np.int64]]):
         rank: int = 0,
         processes: int = 1,
     ) -> None:
-        """Prepare to batch documents of these lengths.
+        """Prepare the batches.
 
         Args:
-            lengths: How much work each document is.
+            lengths: The length of each document.
             batch_size: Documents of a batch; the last one may have fewer.
-            seed: Of the order; None sorts by length, for scoring.
-            rank: The number of this process.
-            processes: How many there are.
+            seed: Random seed of the order; None sorts by length, for scoring.
+            rank: The rank of this process.
+            processes: The number of processes.
         """
         self._lengths, self._batch_size, self._seed = lengths, batch_size, seed
         self._rank, self._processes = rank, processes
         self._epoch = 0
 
     def __len__(self) -> int:
-        """The batches of this process."""
+        """The number of batches of this process."""
         return math.ceil(math.ceil(len(self._lengths) / self._batch_size) / self._processes)
 
     def set_epoch(self, epoch: int) -> None:
-        """Take the order of another epoch; Lightning calls this."""
+        """Set the epoch, on which the order depends; called by Lightning."""
         self._epoch = epoch
 
     def __iter__(self) -> Iterator[NDArray[np.int64]]:
         """The batches of this process, in the order of the epoch."""
         batches = self._shuffled() if self._seed is not None else self._sorted()
-        # A process without its share would keep the others waiting: the first batches are taken twice.
+        # All processes need equally many batches, or the others would wait: the first ones are taken twice.
         share = itertools.islice(itertools.cycle(batches), len(self) * self._processes)
         return itertools.islice(share, self._rank, None, self._processes)
 
     def _sorted(self) -> list[NDArray[np.int64]]:
-        return _cut(np.argsort(-self._lengths, kind="stable"), self._batch_size)
+        return _split(np.argsort(-self._lengths, kind="stable"), self._batch_size)
 
     def _shuffled(self) -> list[NDArray[np.int64]]:
         generator = np.random.default_rng([self._seed or 0, self._epoch])
         order = generator.permutation(len(self._lengths))
-        groups = _cut(order, self._batch_size * _BATCHES_SORTED_TOGETHER)
+        groups = _split(order, self._batch_size * _BATCHES_SORTED_TOGETHER)
         batches = [
             batch
             for group in groups
-            for batch in _cut(group[np.argsort(self._lengths[group], kind="stable")], self._batch_size)
+            for batch in _split(group[np.argsort(self._lengths[group], kind="stable")], self._batch_size)
         ]
-        return [batches[place] for place in generator.permutation(len(batches))]
+        return [batches[index] for index in generator.permutation(len(batches))]
 
 
 def loader(
-    documents: EncodedDocuments,
-    labels: Any,
+    inputs: Inputs,
+    labels: csr_array | None,
     batch_size: int,
     *,
     seed: int | None = None,
@@ -113,35 +117,59 @@ def loader(
     """Batches of documents with their labels.
 
     Args:
-        documents: The encoded documents.
+        inputs: The encoded documents.
         labels: CSR [documents, L] of bool, or None if they are not known.
         batch_size: Documents of a batch.
-        seed: Of the order; None sorts by length, for scoring.
-        rank: The number of this process.
-        processes: How many there are.
+        seed: Random seed of the order; None sorts by length, for scoring.
+        rank: The rank of this process.
+        processes: The number of processes.
     """
-    sampler = LengthBatches(documents.lengths, batch_size, seed=seed, rank=rank, processes=processes)
-    return DataLoader(_Batches(documents, labels), batch_size=None, sampler=sampler)
+    sampler = LengthBatches(inputs.lengths, batch_size, seed=seed, rank=rank, processes=processes)
+    return DataLoader(_Batches(inputs, labels), batch_size=None, sampler=sampler)
+
+
+def score_documents(
+    objective: Any, inputs: Inputs, labels: int, *, batch_size: int = 32, device: str = "cpu"
+) -> NDArray[np.float32]:
+    """The scores of documents by a trained objective.
+
+    Args:
+        objective: A trained network with its loss; see `training.module.Objective`.
+        inputs: The encoded documents.
+        labels: The number of labels, L.
+        batch_size: Documents of a batch; does not change the scores.
+        device: The device to compute on.
+
+    Returns:
+        float32 [documents, L], from 0 to 1.
+    """
+    scores = np.zeros((len(inputs.lengths), labels), np.float32)
+    objective.to(device).eval()
+    with torch.inference_mode():
+        for batch in loader(inputs, None, batch_size):
+            moved = batch._replace(inputs=tuple(tensor.to(device) for tensor in batch.inputs))
+            scores[batch.indices.numpy()] = objective.scores(moved).cpu().numpy()
+    return scores
 
 
 class _Batches(Dataset[Batch]):
-    """Documents, looked up by the numbers of a whole batch."""
+    """Documents by the indices of a whole batch; only their own arrays and rows of labels are read."""
 
-    def __init__(self, documents: EncodedDocuments, labels: Any) -> None:
-        self._documents, self._labels = documents, labels
+    def __init__(self, inputs: Inputs, labels: csr_array | None) -> None:
+        self._inputs, self._labels = inputs, labels
 
-    def __getitem__(self, numbers: NDArray[np.int64]) -> Batch:
+    def __getitem__(self, indices: NDArray[np.int64]) -> Batch:
         targets = (
-            np.zeros((len(numbers), 0), np.float32)
+            np.zeros((len(indices), 0), np.float32)
             if self._labels is None
-            else self._labels[numbers].toarray().astype(np.float32)
+            else self._labels[indices].toarray().astype(np.float32)
         )
         return Batch(
-            torch.from_numpy(numbers),
-            tuple(map(torch.from_numpy, self._documents.arrays(numbers))),
+            torch.from_numpy(indices),
+            tuple(map(torch.from_numpy, self._inputs.arrays(indices))),
             torch.from_numpy(targets),
         )
 
 
-def _cut(numbers: NDArray[np.int64], size: int) -> list[NDArray[np.int64]]:
-    return [numbers[start : start + size] for start in range(0, len(numbers), size)]
+def _split(indices: NDArray[np.int64], size: int) -> list[NDArray[np.int64]]:
+    return [indices[start : start + size] for start in range(0, len(indices), size)]

@@ -8,23 +8,22 @@ __all__ = ["TrainingConfig"]
 
 
 class TrainingConfig(Config):
-    """How a network is trained.
+    """Options of training a network.
 
     Attributes:
-        epochs: Passes over the training documents, at most.
+        epochs: Maximum number of epochs.
         batch_size: Documents of a step, on each device.
-        learning_rate: The highest step size of Adam.
-        vectors_rate: The step size of word vectors, as a multiple of that: most words are met rarely.
-        vectors_epsilon: Adam's epsilon for word vectors. Adam makes steps of one size out of gradients of any size;
-            with an epsilon as large as the gradients of rare words, their vectors move as far as they have reason to.
-        schedule: What becomes of the learning rate after the warm-up: it stays, or falls along a half cosine.
-        warmup: Share of all steps in which the learning rate climbs from 0.
-        weight_decay: How strongly weights are drawn towards 0 (AdamW).
-        clip: The longest gradient; longer ones are shortened. Null for no limit.
-        patience: Epochs without a better validation micro-F1 after which training stops; null for never.
-        validation: Share of the training documents that is held out when no validation documents are given.
-        device: Where to compute: a graphics processor if there is one, or what is named.
-        devices: Processes, or graphics processors, that share each step.
+        learning_rate: Maximum learning rate of Adam.
+        vectors_rate: Factor of the learning rate for word vectors: most words occur rarely.
+        vectors_epsilon: Adam's epsilon for word vectors. Adam normalizes gradients; with an epsilon as large as the
+            gradients of rare words, their vectors move in proportion to their gradients.
+        schedule: The learning rate after the warm-up: constant, or falling to 0 along a half cosine.
+        warmup: Share of all steps in which the learning rate rises from 0.
+        weight_decay: Weight decay (AdamW).
+        clip: Maximum norm of the gradient; null for no clipping.
+        patience: Epochs without a better validation micro-F1 after which training stops; null for no early stopping.
+        device: The device to compute on: a GPU if there is one, or the one that is named.
+        devices: Number of processes, or GPUs, that share each step.
     """
 
     section: ClassVar[str] = "training"
@@ -39,6 +38,5 @@ class TrainingConfig(Config):
     weight_decay: Annotated[float, Between(0, 10)] = 0.0
     clip: Annotated[float, Between(1e-6, 1e6)] | None = 1.0
     patience: Annotated[int, AtLeast(1)] | None = 5
-    validation: Annotated[float, Between(0.001, 0.9)] = 0.1
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     devices: Annotated[int, Between(1, 10_000)] = 1

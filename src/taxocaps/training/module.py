@@ -1,4 +1,4 @@
-"""The one LightningModule: what a step, a validation and the optimizer are, for every network and loss."""
+"""The LightningModule of all networks and losses: training step, validation, optimizer and learning rate."""
 
 import math
 from collections.abc import Callable
@@ -18,21 +18,30 @@ from taxocaps.training.config import TrainingConfig
 __all__ = ["Objective", "TrainingModule"]
 
 
+class _WithWordVectors(Protocol):
+    @property
+    def word_vectors(self) -> nn.Parameter: ...
+
+
 class Objective(Protocol):
-    """A network joined with what it learns from; also an `nn.Module`, whose weights are trained."""
+    """A network with its training loss; also an `nn.Module`, whose parameters are trained."""
+
+    @property
+    def network(self) -> _WithWordVectors:
+        """The network; its word vectors have a learning rate and an epsilon of their own."""
 
     def loss(self, batch: Batch) -> Tensor:
-        """What is to become small; []."""
+        """The training loss; []."""
 
     def scores(self, batch: Batch) -> Tensor:
-        """How well each label fits each document, from 0 to 1; [B, L]."""
+        """The scores of all labels, from 0 to 1; [B, L]."""
 
     def measure(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Loss and scores at once, for validation."""
 
 
 class TrainingModule(LightningModule):
-    """Trains an objective, and measures it by the micro-F1 of the best single cut on the validation documents."""
+    """Trains an objective; validation measures the micro-F1 at the best single threshold."""
 
     def __init__(self, objective: Objective, config: TrainingConfig, steps: int, seed: int) -> None:
         """Prepare training.
@@ -40,8 +49,8 @@ class TrainingModule(LightningModule):
         Args:
             objective: The network with its loss.
             config: The options of training.
-            steps: Steps of all epochs, over which the learning rate is spread.
-            seed: Of everything random in a step, such as dropout.
+            steps: Steps of all epochs, for the schedule of the learning rate.
+            seed: Random seed of the steps, such as of dropout.
         """
         super().__init__()
         assert isinstance(objective, nn.Module)
@@ -51,51 +60,48 @@ class TrainingModule(LightningModule):
         self._losses: list[tuple[float, int]] = []
 
     def on_train_epoch_start(self) -> None:
-        """Make all randomness a function of seed, epoch and process: a resumed run then needs no saved state of it."""
+        """Seed torch from seed, epoch and process, so that a resumed run needs no saved random state."""
         mixed = np.random.SeedSequence([self._seed, self.current_epoch, self.global_rank])
         torch.manual_seed(int(mixed.generate_state(1)[0]))
 
     def training_step(self, batch: Batch) -> Tensor:
         """The loss of a batch."""
         loss: Tensor = self.objective.loss(batch)
-        self._losses.append((float(loss.detach()), len(batch.documents)))
+        self._losses.append((float(loss.detach()), len(batch.indices)))
         return loss
 
     def validation_step(self, batch: Batch) -> None:
-        """Keep the scores of a batch until all are there."""
+        """Keep the scores of a batch until the end of the epoch."""
         loss, scores = self.objective.measure(batch)
-        self.log("validation_loss", loss, batch_size=len(batch.documents), sync_dist=True)
-        kept = (batch.documents, scores, batch.targets)
+        self.log("validation_loss", loss, batch_size=len(batch.indices), sync_dist=True)
+        kept = (batch.indices, scores, batch.targets > 0)
         self._validated.append(tuple(tensor.cpu().numpy() for tensor in kept))
 
     def on_validation_epoch_end(self) -> None:
-        """Measure F1 over the validation documents of all processes."""
-        numbers, scores, targets = map(np.concatenate, zip(*self._gathered(), strict=True))
+        """Compute F1 over the validation documents of all processes."""
+        indices, scores, targets = map(np.concatenate, zip(*self._gathered(), strict=True))
         self._validated.clear()
-        _, first = np.unique(numbers, return_index=True)  # a document may have been given to two processes
-        truth, scores = csr_array(targets[first] > 0), scores[first]
-        cut = best_cut(truth, scores)
-        macro = flat_metrics(truth, csr_array(scores >= cut.threshold)).macro.f1
-        self.log_dict({"micro_f1": cut.f1, "macro_f1": macro}, sync_dist=True)
-        # Lightning would give the loss of an epoch only after its validation, too late for whoever reports both.
+        _, first = np.unique(indices, return_index=True)  # two processes may have scored the same document
+        truth, scores = csr_array(targets[first]), scores[first]
+        best = best_cut(truth, scores)
+        macro = flat_metrics(truth, csr_array(scores >= best.threshold)).macro.f1
+        self.log_dict({"micro_f1": best.f1, "macro_f1": macro}, sync_dist=True)
+        # Lightning would log the loss of an epoch only after its validation, too late for the history.
         total = sum(loss * documents for loss, documents in self._losses)
         self.log("loss", total / max(1, sum(documents for _, documents in self._losses)), sync_dist=True)
         self._losses.clear()
 
     def configure_optimizers(self) -> Any:
-        """Adam, with the learning rate of `training.schedule`."""
-        rate, named = self._config.learning_rate, list(self.objective.named_parameters())
-        vectors = [weights for name, weights in named if name.endswith("embedding.weight")]
-        others = [weights for name, weights in named if not name.endswith("embedding.weight")]
-        groups: list[dict[str, Any]] = [{"params": others}]
-        if vectors:
-            of_vectors = {"lr": rate * self._config.vectors_rate, "eps": self._config.vectors_epsilon}
-            groups.append({"params": vectors, **of_vectors})
+        """AdamW, with a group of its own for the word vectors, and the schedule of the learning rate."""
+        rate, vectors = self._config.learning_rate, self.objective.network.word_vectors
+        others = [parameter for parameter in self.objective.parameters() if parameter is not vectors]
+        of_vectors = {"lr": rate * self._config.vectors_rate, "eps": self._config.vectors_epsilon}
+        groups: list[dict[str, Any]] = [{"params": others}, {"params": [vectors], **of_vectors}]
         optimizer = torch.optim.AdamW(
             groups,
             lr=rate,
             weight_decay=self._config.weight_decay,
-            fused=True,  # the foreach form would copy all weights
+            fused=True,  # the foreach implementation would copy all parameters
         )
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, _schedule(self._config, self._steps))
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
@@ -109,14 +115,14 @@ class TrainingModule(LightningModule):
 
 
 def _schedule(config: TrainingConfig, steps: int) -> Callable[[int], float]:
-    """The share of the learning rate at each step."""
-    warm = round(config.warmup * steps)
+    """The factor of the learning rate at each step."""
+    warmup = round(config.warmup * steps)
 
-    def share(step: int) -> float:
-        if step < warm:
-            return (step + 1) / (warm + 1)
+    def factor(step: int) -> float:
+        if step < warmup:
+            return (step + 1) / (warmup + 1)
         if config.schedule == "constant":
             return 1.0
-        return 0.5 * (1 + math.cos(math.pi * min(1.0, (step - warm) / max(1, steps - warm))))
+        return 0.5 * (1 + math.cos(math.pi * min(1.0, (step - warmup) / max(1, steps - warmup))))
 
-    return share
+    return factor

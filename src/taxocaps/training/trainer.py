@@ -1,56 +1,45 @@
-"""The training run: Lightning's loop, early stopping, best and last checkpoint, and going on after a stop."""
+"""The training run: Lightning's loop, early stopping, best and last checkpoint, history, and resuming."""
 
 import contextlib
+import csv
 import logging
 import signal
 import threading
+import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import torch
-from lightning.pytorch import Trainer
-from lightning.pytorch.callbacks import Callback, EarlyStopping, ModelCheckpoint
+from lightning.pytorch import Callback, LightningModule, Trainer
+from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint
 from lightning.pytorch.loggers import TensorBoardLogger
+from scipy.sparse import csr_array
 
 from taxocaps.errors import CheckpointError, ConfigError
+from taxocaps.files import atomic_text
 from taxocaps.progress import Progress, silent
-from taxocaps.training.batches import EncodedDocuments, loader
-from taxocaps.training.callbacks import History, ShowProgress
+from taxocaps.results import FitReport
+from taxocaps.training.batches import Inputs, loader
 from taxocaps.training.config import TrainingConfig
 from taxocaps.training.module import Objective, TrainingModule
 
-__all__ = ["Examples", "TrainingReport", "train"]
+__all__ = ["Examples", "History", "ShowProgress", "train"]
 
 _LAST, _BEST = "last.ckpt", "best.ckpt"
+
+_COLUMNS = ("epoch", "step", "loss", "validation_loss", "micro_f1", "macro_f1", "learning_rate", "seconds")
 
 
 @dataclass(frozen=True)
 class Examples:
     """Encoded documents with their labels, CSR [documents, L] of bool."""
 
-    documents: EncodedDocuments
-    labels: Any
-
-
-@dataclass(frozen=True)
-class TrainingReport:
-    """What a training run came to.
-
-    Attributes:
-        epochs: Epochs that were trained.
-        best_epoch: The one whose weights were kept.
-        micro_f1: Its validation micro-F1, at the best single cut.
-        history: Loss, validation micro-F1 and more of every epoch.
-    """
-
-    epochs: int
-    best_epoch: int
-    micro_f1: float
-    history: Sequence[Mapping[str, float]]
+    inputs: Inputs
+    labels: csr_array
 
 
 def train(  # noqa: PLR0913 - a front door: each argument stands for itself
@@ -63,18 +52,22 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
     seed: int = 0,
     resume: bool = False,
     progress: Progress = silent,
-) -> TrainingReport:
-    """Train an objective; afterwards it has the weights of its best epoch.
+) -> FitReport:
+    """Train an objective; afterwards it has the parameters of its best epoch.
 
     Args:
-        objective: A network joined with its loss; an `nn.Module`.
-        training: What is learned from.
-        validation: What decides which epoch is best and when to stop.
+        objective: A network with its loss; an `nn.Module`.
+        training: The training documents.
+        validation: The validation documents, for the choice of the best epoch and early stopping.
         config: The options of training.
-        folder: Where checkpoints, `history.csv` and TensorBoard's files go.
-        seed: With the same seed on the same machine with one thread, the weights come out the same.
-        resume: Go on from the last checkpoint in `folder`, if there is one.
-        progress: Told of every step.
+        folder: Where checkpoints, `history.csv` and TensorBoard's files are written.
+        seed: Random seed; on the same machine with one thread, the same seed gives the same parameters.
+        resume: Continue from the last checkpoint in `folder`, if there is one.
+        progress: Called at every step.
+
+    Raises:
+        CheckpointError: If a checkpoint cannot be read, or belongs to another network.
+        ConfigError: If this machine does not have the device.
     """
     folder.mkdir(parents=True, exist_ok=True)
     history = History(folder / "history.csv")
@@ -82,24 +75,98 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
     with _quiet_lightning(), torch.random.fork_rng(devices=()):
         trainer = _trainer(config, folder, [history, best, ShowProgress(progress)])
         share = {"rank": trainer.global_rank, "processes": trainer.world_size}
-        batches = loader(training.documents, training.labels, config.batch_size, seed=seed, **share)
-        checks = loader(validation.documents, validation.labels, config.batch_size, **share)
+        batches = loader(training.inputs, training.labels, config.batch_size, seed=seed, **share)
+        validation_batches = loader(validation.inputs, validation.labels, config.batch_size, **share)
         module = TrainingModule(objective, config, config.epochs * len(batches), seed)
         if not resume and trainer.is_global_zero:
             (folder / _LAST).unlink(missing_ok=True)
-        _fit(trainer, module, (batches, checks), folder / _LAST, history)
+        _fit(trainer, module, (batches, validation_batches), folder / _LAST, history)
         weights: Any = _read(folder / _BEST, like=module)["state_dict"] if trainer.is_global_zero else None
         module.load_state_dict(trainer.strategy.broadcast(weights))
     module.cpu()
-    rows = history.rows
-    kept = max(rows, key=lambda row: row["micro_f1"])
-    return TrainingReport(len(rows), int(kept["epoch"]), kept["micro_f1"], tuple(rows))
+    best_row = max(history.rows, key=lambda row: row["micro_f1"])
+    return FitReport(len(history.rows), int(best_row["epoch"]), tuple(history.rows))
+
+
+class ShowProgress(Callback):
+    """Reports steps to `progress`, with the loss and the validation micro-F1 as a note."""
+
+    def __init__(self, progress: Progress) -> None:
+        """Report to `progress`."""
+        self._progress = progress
+
+    def on_train_batch_end(self, trainer: Trainer, module: LightningModule, outputs: Any, *_: Any) -> None:
+        """Report a step."""
+        self._report(trainer, f"loss {float(outputs['loss']):.4f}")
+
+    def on_validation_end(self, trainer: Trainer, module: LightningModule) -> None:
+        """Report an epoch."""
+        loss = trainer.callback_metrics.get("loss")
+        self._report(trainer, f"loss {float(loss):.4f}" if loss is not None else "")
+
+    def _report(self, trainer: Trainer, loss: str) -> None:
+        if not trainer.is_global_zero or trainer.sanity_checking:
+            return
+        f1 = trainer.callback_metrics.get("micro_f1")
+        epochs = trainer.max_epochs or 1
+        parts = [f"epoch {trainer.current_epoch + 1} of {epochs}", loss]
+        parts += [f"validation micro-F1 {float(f1):.4f}"] if f1 is not None else []
+        total = int(trainer.num_training_batches) * epochs
+        self._progress("training", trainer.global_step, total, ", ".join(filter(None, parts)))
+
+
+class History(Callback):
+    """The metrics of every epoch, kept in checkpoints and written to a CSV file after each epoch."""
+
+    def __init__(self, file: Path) -> None:
+        """Write to `file`."""
+        self._file = file
+        self.rows: list[dict[str, float]] = []
+        self._started = time.monotonic()
+        self._learning_rate = 0.0
+
+    def on_train_batch_start(self, trainer: Trainer, module: LightningModule, *_: Any) -> None:
+        """Note the learning rate of the step, which the schedule changes after it."""
+        self._learning_rate = float(trainer.optimizers[0].param_groups[0]["lr"])
+
+    def on_validation_end(self, trainer: Trainer, module: LightningModule) -> None:
+        """Add the epoch."""
+        if trainer.sanity_checking:
+            return
+        metrics = {name: float(value) for name, value in trainer.callback_metrics.items() if name in _COLUMNS}
+        earlier = self.rows[-1]["seconds"] if self.rows else 0.0
+        self.rows.append(
+            {
+                "epoch": trainer.current_epoch + 1,
+                "step": trainer.global_step,
+                **metrics,
+                "learning_rate": self._learning_rate,
+                "seconds": earlier + time.monotonic() - self._started,
+            }
+        )
+        self._started = time.monotonic()
+        if trainer.is_global_zero:
+            self._write()
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state in a checkpoint."""
+        return {"rows": self.rows}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Continue after the epochs of a checkpoint."""
+        self.rows = list(state_dict["rows"])
+
+    def _write(self) -> None:
+        with atomic_text(self._file) as file:
+            writer = csv.DictWriter(file, _COLUMNS)
+            writer.writeheader()
+            writer.writerows(self.rows)
 
 
 def _check_device(name: str) -> None:
-    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    if not there.get(name, True):
-        raise ConfigError(f"training.device={name}, but this machine has none; use auto or cpu")
+    available = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if not available.get(name, True):
+        raise ConfigError(f"training.device={name} is not available on this machine; use auto or cpu")
 
 
 def _trainer(config: TrainingConfig, folder: Path, callbacks: list[Callback]) -> Trainer:
@@ -115,7 +182,7 @@ def _trainer(config: TrainingConfig, folder: Path, callbacks: list[Callback]) ->
         strategy="ddp" if config.devices > 1 else "auto",
         max_epochs=config.epochs,
         gradient_clip_val=config.clip,
-        # Last of all: the last checkpoint then holds the state of all the others.
+        # Last in the list, so that the last checkpoint has the state of all other callbacks.
         callbacks=[*callbacks, _checkpoint(folder, _LAST)],
         logger=TensorBoardLogger(folder, name="tensorboard", version="") if find_spec("tensorboard") else False,
         num_sanity_val_steps=0,
@@ -141,7 +208,7 @@ def _checkpoint(folder: Path, name: str, monitor: str | None = None) -> ModelChe
 def _fit(
     trainer: Trainer, module: TrainingModule, loaders: tuple[Any, Any], checkpoint: Path, history: History
 ) -> None:
-    """Train from the checkpoint on; from the start if there is none, and not at all if it is the end of a run."""
+    """Train from the checkpoint, or from the start if there is none; do nothing if the run had stopped early."""
     state = _read(checkpoint, like=module) if checkpoint.exists() else None
     if state is not None and _has_stopped_early(state) and trainer.world_size == 1:
         history.load_state_dict(state["callbacks"]["History"])
@@ -149,32 +216,37 @@ def _fit(
     on_interrupt = signal.getsignal(signal.SIGINT)
     try:
         trainer.fit(module, *loaders, ckpt_path=checkpoint if state is not None else None, weights_only=True)
-    except SystemExit as error:  # what Lightning makes of Ctrl-C; it also turns a deaf ear to any further one
+    except SystemExit as error:  # Lightning raises this on Ctrl-C, and ignores any further one
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, on_interrupt)
         raise KeyboardInterrupt from error
 
 
 def _has_stopped_early(state: Mapping[str, Any]) -> bool:
-    """Whether a checkpoint is the end of a run: Lightning itself forgets that, and would train on."""
+    """Whether the run of a checkpoint had stopped early: Lightning does not restore that, and would continue."""
     return any(saved.get("stopped_epoch") for name, saved in state["callbacks"].items() if "EarlyStopping" in name)
 
 
 def _read(path: Path, like: TrainingModule) -> Mapping[str, Any]:
-    """A checkpoint of a module `like` this one, without running any code that might stand in it."""
+    """Read a checkpoint of a module like this one, without running any code in it."""
     try:
         content: Mapping[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
         shapes = {name: weights.shape for name, weights in content["state_dict"].items()}
     except Exception as error:  # a damaged archive can fail in a dozen ways
-        raise CheckpointError(f"{path}: the checkpoint cannot be read; train again without --resume") from error
+        raise CheckpointError(
+            f"{path}: cannot resume from this checkpoint: it is damaged; train again without --resume"
+        ) from error
     if shapes != {name: weights.shape for name, weights in like.state_dict().items()}:
-        raise CheckpointError(f"{path}: belongs to another network; give the options it was trained with")
+        raise CheckpointError(
+            f"{path}: cannot resume from this checkpoint: it belongs to another network; "
+            "use the options it was trained with"
+        )
     return content
 
 
 @contextlib.contextmanager
 def _quiet_lightning() -> Iterator[None]:
-    """Keep Lightning's remarks about devices, loaders and folders off the screen."""
+    """Suppress Lightning's messages about devices, loaders and folders."""
     loggers = [logging.getLogger(name) for name in ("lightning.pytorch", "lightning.fabric")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:

@@ -1,4 +1,4 @@
-"""Block self-attention beside plain loops over places and features."""
+"""Block self-attention beside plain loops over positions and features."""
 
 import math
 
@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from taxocaps.nn.blocks import SequenceSizes
+from taxocaps.nn.network import Sizes
 from taxocaps.nn.sequence.bi_blosan import (
     BiBloSAN,
     BiBloSANConfig,
@@ -15,7 +15,7 @@ from taxocaps.nn.sequence.bi_blosan import (
     Source2Token,
 )
 
-SIZES = SequenceSizes(vocabulary=20, D=5, labels=3)
+SIZES = Sizes(vocabulary=20, D=5, labels=3)
 LENGTHS = [7, 0, 1, 9, 3, 4]
 
 
@@ -34,12 +34,10 @@ def documents(lengths=LENGTHS):
 def looped_attention(layer, x, reach):
     """Masked self-attention over real places x [n, d]; reach(i, j) says whether j attends to i."""
     result = torch.zeros_like(x)
-    seen, seeing = layer.seen(x).tolist(), layer.seeing(x).tolist()
+    key, query = layer.key(x).tolist(), layer.query(x).tolist()
     for j in range(len(x)):
         for feature in range(x.shape[1]):
-            logits = {
-                i: 5 * math.tanh((seen[i][feature] + seeing[j][feature]) / 5) for i in range(len(x)) if reach(i, j)
-            }
+            logits = {i: 5 * math.tanh((key[i][feature] + query[j][feature]) / 5) for i in range(len(x)) if reach(i, j)}
             total = sum(math.exp(logit) for logit in logits.values())
             result[j, feature] = sum(math.exp(logit) / total * float(x[i, feature]) for i, logit in logits.items())
     return result
@@ -89,7 +87,7 @@ def test_block_attention_is_that_of_a_loop(direction):
     found = layer(x, mask, blocks)
     parts = [[x[0], x[1], x[2, :1]], [x[3, :2]]]
     for document, (pieces, length) in enumerate(zip(parts, lengths, strict=True)):
-        h = [looped_attention(layer.inside, piece, REACH[direction]) for piece in pieces]
+        h = [looped_attention(layer.within, piece, REACH[direction]) for piece in pieces]
         v = torch.stack([looped_pooling(layer.summary, part) for part in h])
         o = looped_attention(layer.between, v, REACH[direction])
         gate = layer.gate(torch.cat([o, v], dim=1)).sigmoid()
@@ -148,8 +146,3 @@ def test_dropout_acts_in_training_only():
 
 def test_a_batch_without_words():
     assert network()(*documents([0, 0])).shape == (2, 3)
-
-
-def test_label_parameters_begin_with_the_labels():
-    model = network()
-    assert [model.state_dict()[name].shape[0] for name in model.label_parameters] == [3, 3]

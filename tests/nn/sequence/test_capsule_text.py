@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from taxocaps.errors import ConfigError
-from taxocaps.nn.blocks import SequenceSizes
+from taxocaps.nn.network import Sizes
 from taxocaps.nn.sequence.capsule_text import CapsuleText, CapsuleTextConfig, leaky_route
 
-SIZES = SequenceSizes(vocabulary=30, D=6, labels=4)
+SIZES = Sizes(vocabulary=30, D=6, labels=4)
 LENGTHS = [3, 7, 0, 25, 1, 4]
 
 
@@ -28,8 +28,8 @@ def test_padding_changes_nothing(documents, check_padding, branches):
 
 
 @pytest.mark.parametrize("branches", [(3,), (3, 4, 5)])
-def test_every_weight_is_learned(documents, check_weights, branches):
-    check_weights(network(branches=branches), documents(LENGTHS), SIZES.labels)
+def test_every_parameter_receives_a_gradient(documents, check_gradients, branches):
+    check_gradients(network(branches=branches), documents(LENGTHS))
 
 
 def looped(u, weight, iterations):
@@ -97,7 +97,7 @@ def test_the_orphan_draws_off_what_labels_would_get(documents):
 
 
 def test_shapes_of_the_publication():
-    model = CapsuleText(CapsuleTextConfig(branches=(3, 4, 5)), SequenceSizes(vocabulary=10, D=300, labels=9))
+    model = CapsuleText(CapsuleTextConfig(branches=(3, 4, 5)), Sizes(vocabulary=10, D=300, labels=9))
     assert [branch.ngrams.convolution.weight.shape for branch in model.branches] == [(32, 300, w) for w in (3, 4, 5)]
     branch = model.branches[0]
     assert branch.ngrams.convolution.stride == (2,)

@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch.nn import functional
 
-from taxocaps.nn.blocks import SequenceSizes
+from taxocaps.nn.network import Sizes
 from taxocaps.nn.sequence.hierarchical import HierarchicalConfig, HierarchicalNetwork
 
-SIZES = SequenceSizes(vocabulary=30, D=6, labels=4)
+SIZES = Sizes(vocabulary=30, D=6, labels=4)
 HLSTM = {"pooling": "last", "cell": "lstm", "directions": 1}
 HAN = {"pooling": "attention", "cell": "gru", "directions": 2}
 KINDS = pytest.mark.parametrize("axes", [HLSTM, HAN], ids=["HLSTM", "HAN"])
@@ -104,7 +104,7 @@ def test_dropout_acts_in_training_only():
 
 
 def test_shapes_of_the_publication():
-    model = HierarchicalNetwork(HierarchicalConfig(), SequenceSizes(vocabulary=10, D=200, labels=5))
+    model = HierarchicalNetwork(HierarchicalConfig(), Sizes(vocabulary=10, D=200, labels=5))
     assert model.sentence.recurrence.layers[0].weight_ih_l0.shape == (3 * 50, 200)
     assert model.document.recurrence.layers[1].weight_ih_l0.shape == (3 * 50, 100)
     assert model.sentence.attention.project.weight.shape == model.document.attention.project.weight.shape == (100, 100)

@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from taxocaps.nn.blocks import SequenceSizes
+from taxocaps.nn.network import Sizes
 from taxocaps.nn.sequence.lstm import LSTMConfig, LSTMNetwork
 
-SIZES = SequenceSizes(vocabulary=30, D=6, labels=4)
+SIZES = Sizes(vocabulary=30, D=6, labels=4)
 LENGTHS = [3, 7, 0, 12, 1, 2]
 
 
@@ -21,8 +21,8 @@ def test_padding_changes_nothing(documents, check_padding, directions):
 
 
 @pytest.mark.parametrize("directions", [1, 2])
-def test_every_weight_is_learned(documents, check_weights, directions):
-    check_weights(network(directions=directions), documents(LENGTHS), SIZES.labels)
+def test_every_parameter_receives_a_gradient(documents, check_gradients, directions):
+    check_gradients(network(directions=directions), documents(LENGTHS))
 
 
 def test_dropout_acts_in_training_only(documents, check_dropout):

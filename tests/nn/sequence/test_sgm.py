@@ -7,10 +7,10 @@ import pytest
 import torch
 from torch.nn import functional
 
-from taxocaps.nn.blocks import SequenceSizes
+from taxocaps.nn.network import Sizes
 from taxocaps.nn.sequence.sgm import SGM, SGMConfig, _masked_log_softmax
 
-SIZES = SequenceSizes(vocabulary=20, D=5, labels=3)
+SIZES = Sizes(vocabulary=20, D=5, labels=3)
 LENGTHS = [6, 0, 1, 9, 3, 4, 8, 2, 5, 7]
 END = 3
 
@@ -37,8 +37,8 @@ TARGETS = torch.tensor([[1, 0, 1], [0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 1, 0]] *
 
 
 @torch.no_grad()
-def probabilities(model, words, written):
-    """The probabilities of all symbols before and after each of the labels `written`, for one document [n]."""
+def probabilities(model, words, generated):
+    """The probabilities of all symbols before and after each of the labels `generated`, for one document [n]."""
     x, hidden = model.embedding(words.long()), [torch.zeros(1, 8) for _ in model.encoder]
     for number, layer in enumerate(model.encoder):
         if len(words):
@@ -47,7 +47,7 @@ def probabilities(model, words, written):
             x = torch.cat([forwards, backwards.flip(0)], dim=1)
     cell = [torch.zeros(1, 8) for _ in hidden]
     g, c, steps = model.start, attended(model.attention, hidden[-1][0], x), []
-    for t in range(len(written) + 1):
+    for t in range(len(generated) + 1):
         s = torch.cat([g, c])[None]
         for number, layer in enumerate(model.decoder):
             s, cell[number] = layer(s, (hidden[number], cell[number]))
@@ -55,12 +55,12 @@ def probabilities(model, words, written):
         c = attended(model.attention, s[0], x)
         o = torch.tanh(model.hidden.weight @ torch.cat([s[0], c]))
         logits = [*(model.output.weight @ o + model.output.bias).tolist(), model.output_end(o).item()]
-        powers = [0.0 if label in written[:t] else math.exp(logit) for label, logit in enumerate(logits)]
+        powers = [0.0 if label in generated[:t] else math.exp(logit) for label, logit in enumerate(logits)]
         steps.append([power / sum(powers) for power in powers])
         table = [*model.labels.weight, model.end]
         mean = sum(p * e for p, e in zip(steps[-1], table, strict=True))
-        if t < len(written):
-            last = table[written[t]]
+        if t < len(generated):
+            last = table[generated[t]]
             gate = torch.sigmoid(model.gate.weight[:, :5] @ last + model.gate.weight[:, 5:] @ mean)
             g = (1 - gate) * last + gate * mean
     return steps
@@ -69,7 +69,7 @@ def probabilities(model, words, written):
 def attended(attention, query, x):
     if not len(x):
         return torch.zeros_like(query)
-    logits = [attention.weight.weight[0] @ torch.tanh(attention.seeing(query) + attention.seen(place)) for place in x]
+    logits = [attention.weight.weight[0] @ torch.tanh(attention.query(query) + attention.key(h)) for h in x]
     return torch.stack(logits).softmax(dim=0) @ x
 
 
@@ -131,11 +131,11 @@ def test_the_search_stops_after_the_longest_sequence():
 def test_masked_softmax_is_that_of_a_loop():
     generator = torch.Generator().manual_seed(0)
     logits = 5 * torch.randn(6, 5, generator=generator)
-    written = torch.rand(6, 5, generator=generator) < 0.5
-    written[0], written[1, -1], written[2] = True, True, False
-    found = _masked_log_softmax(logits, written)
+    generated = torch.rand(6, 5, generator=generator) < 0.5
+    generated[0], generated[1, -1], generated[2] = True, True, False
+    found = _masked_log_softmax(logits, generated)
     for row in range(6):
-        open_ = [symbol for symbol in range(5) if symbol == 4 or not written[row, symbol]]
+        open_ = [symbol for symbol in range(5) if symbol == 4 or not generated[row, symbol]]
         total = sum(math.exp(logits[row, symbol]) for symbol in open_)
         for symbol in range(5):
             expected = math.exp(logits[row, symbol]) / total if symbol in open_ else 0.0
@@ -215,13 +215,3 @@ def test_batches_without_words_or_documents():
     assert model.scores(*batch).shape == (2, 3)
     assert torch.isfinite(model.loss(*batch, torch.zeros(2, 3)))
     assert model.scores(torch.zeros(0, 4, dtype=torch.int32), torch.zeros(0, dtype=torch.long)).shape == (0, 3)
-
-
-def test_label_parameters_begin_with_the_labels():
-    model = network()
-    assert {name: model.state_dict()[name].shape[0] for name in model.label_parameters} == {
-        "output.weight": 3,
-        "output.bias": 3,
-        "labels.weight": 3,
-        "rank": 3,
-    }

@@ -1,1 +1,1 @@
-"""Networks that read words one after another; each file is one publication, and none knows another."""
+"""Networks over the words of a document in their order; each file is one publication, and none imports another."""

@@ -9,103 +9,104 @@ from torch.utils.checkpoint import checkpoint
 
 from taxocaps.config import Between, Config
 from taxocaps.errors import ConfigError
-from taxocaps.nn.blocks import NgramConvolution, SequenceSizes, is_real, word_embedding
-from taxocaps.nn.heads import to_documents
-from taxocaps.nn.squash import squash
+from taxocaps.nn.capsules import capsule_lengths, squash
+from taxocaps.nn.layers import NgramConvolution, sequence_mask, to_documents
+from taxocaps.nn.network import LayerSize, Network, Sizes, word_embedding
 
 __all__ = ["CapsuleText", "CapsuleTextConfig", "leaky_route"]
 
-_Size = Annotated[int, Between(1, 1_000_000)]
-
 _CHUNK_ELEMENTS = 16_000_000
-"""Routing logits of the documents that are routed at a time: 64 MB, several times that while gradients are found."""
+"""Routing logits in memory at a time: 64 MB, and several times that in the backward pass."""
 
-_USUAL_PLACES = 16
-"""The places of a document, all in agreement, that give a label capsule of medium length at the start."""
+_USUAL_POSITIONS = 16
+"""Label capsules start with a medium length for documents with this many positions in agreement."""
 
 
 class CapsuleTextConfig(Config):
-    """The sizes of the network; the defaults are the published ones.
+    """Options of the capsule network over n-grams; the defaults are the published ones.
 
     Attributes:
         kind: The name of this network.
-        branches: Words in a window, one number for each branch; (3,) is Capsule-A, (3, 4, 5) is Capsule-B.
-        filters: Kernels of a branch's convolution over words.
-        stride: Words from window to window.
-        channels: Capsules of a place, in both layers of them.
-        capsule_size: Numbers in every capsule, d.
-        places: Places that a convolutional capsule looks at.
-        iterations: Iterations of routing.
+        branches: Words in a window, one number per branch; (3,) is Capsule-A, (3, 4, 5) is Capsule-B.
+        filters: Filters of the convolution of a branch.
+        stride: Stride of the convolutions.
+        channels: Capsules of a position, in both capsule layers.
+        capsule_size: Size of every capsule, d.
+        places: Positions in a window of the convolutional capsules.
+        iterations: Routing iterations.
     """
 
     section: ClassVar[str] = "network"
 
     kind: Literal["capsule-text"] = "capsule-text"
     branches: tuple[Annotated[int, Between(1, 1000)], ...] = (3,)
-    filters: _Size = 32
+    filters: LayerSize = 32
     stride: Annotated[int, Between(1, 1000)] = 2
-    channels: _Size = 16
-    capsule_size: _Size = 16
+    channels: LayerSize = 16
+    capsule_size: LayerSize = 16
     places: Annotated[int, Between(1, 1000)] = 3
     iterations: Annotated[int, Between(1, 100)] = 3
 
     def model_post_init(self, context: object, /) -> None:
-        """Check the fields, and that there is a branch."""
+        """Check that there is a branch."""
         if not self.branches:
             raise ConfigError("network.branches must name at least one branch; got none")
 
 
-class CapsuleText(nn.Module):
-    """Label capsules, the mean of those of all branches: v_j = mean_k v_kj; the score is |v_j|, 0 to 1, not a logit.
+class CapsuleText(Network):
+    """Label capsules, averaged over all branches: v_j = mean_k v_kj; the score is the length |v_j|, from 0 to 1.
 
-    Departure: the publication has one matrix W_j per label for all capsules below, or one for each of them, which ties
-    the network to one length of documents. Here label capsules have one for each channel, shared over places;
+    Departure: the publication has one matrix W_j per label for all capsules below, or one for each of them, which
+    requires documents of one length. Here label capsules have one for each channel, shared over positions;
     convolutional capsules have the published shared one. Predictions have no bias, as in the authors' code.
 
     Shapes:
-        words: [B, T], 0 for padding; lengths: [B]; returns capsule lengths [B, L].
+        words: [B, T], 0 at padding; lengths: [B]; returns capsule lengths [B, L].
     """
 
-    def __init__(self, config: CapsuleTextConfig, sizes: SequenceSizes) -> None:
+    Config = CapsuleTextConfig
+    reads = ("tokens",)
+    output_type = "scores"
+
+    def __init__(self, config: CapsuleTextConfig, sizes: Sizes) -> None:
         """Make the layers."""
         super().__init__()
         self.embedding = word_embedding(sizes)
         self.branches = nn.ModuleList(_Branch(config, width, sizes) for width in config.branches)
-        self.gives_logits = False
-        self.label_parameters = tuple(f"branches.{number}.labels" for number in range(len(config.branches)))
+        self.label_parameters = tuple(f"branches.{branch}.labels" for branch in range(len(config.branches)))
 
     def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
         """The length of each label's capsule."""
         x = self.embedding(words.long())  # [B, T, D]
         v = torch.stack([branch(x, lengths) for branch in self.branches]).mean(dim=0)  # [B, L, d]
-        return _length(v)  # [B, L]
+        return capsule_lengths(v)  # [B, L]
 
 
 class _Branch(nn.Module):
     """N-grams, primary capsules p = squash(W relu(norm(n-gram)) + b), convolutional capsules, label capsules.
 
-    Departure: the features of n-grams are normalised. Squash makes short vectors shorter, and amended routing again:
-    out of word vectors not as long as the published ones nothing would reach the labels, and nothing be learned.
+    Departure: the features of n-grams are normalized. Squash makes short vectors shorter, and so does amended routing:
+    with word vectors shorter than the published ones, label capsules would be close to 0, and nothing would be learned.
 
-    Departure: the publication leaves open what the orphan, the capsule of what belongs to no label, is trained for.
-    Here it has no target, and learns what to draw off through the couplings.
+    Departure: the publication does not say what the orphan, the capsule of what belongs to no label, is trained for.
+    Here it has no target, and is learned through the couplings.
 
     Shapes:
         x: [B, T, D]; lengths: [B]; returns [B, L, d].
     """
 
-    def __init__(self, config: CapsuleTextConfig, width: int, sizes: SequenceSizes) -> None:
+    def __init__(self, config: CapsuleTextConfig, width: int, sizes: Sizes) -> None:
         super().__init__()
         channels, size = config.channels, config.capsule_size
-        self.places, self.size, self.iterations = config.places, size, config.iterations
+        self.window, self.size, self.iterations = config.places, size, config.iterations
         self.ngrams = NgramConvolution(sizes.D, config.filters, width, config.stride)
         self.norm = nn.LayerNorm(config.filters)
         self.primary = nn.Linear(config.filters, channels * size)
-        # Couplings begin at one over the parents, leak and orphan among them. Matrices make up for that: capsules would
-        # start at a length of 0 otherwise, where squash lets no gradient through.
+        # Couplings start at one over the number of parents, leak and orphan included. The scale of the matrices
+        # compensates for that: capsules would otherwise start at a length of 0, where squash has no gradient.
         scale = size**-0.5 * (channels + 1) / config.places
         self.convolutional = nn.Parameter(torch.randn(channels, size, 1, size) * scale)
-        scale = size**-0.5 * (sizes.labels + 2) / (_USUAL_PLACES * channels)
+        scale = size**-0.5 * (sizes.labels + 2) / (_USUAL_POSITIONS * channels)
         self.labels = nn.Parameter(torch.randn(sizes.labels, size, channels, size) * scale)
         self.orphan = nn.Parameter(torch.randn(1, size, channels, size) * scale)
         nn.init.kaiming_normal_(self.ngrams.convolution.weight, nonlinearity="relu")
@@ -121,27 +122,27 @@ class _Branch(nn.Module):
         return leaky_route(u.transpose(1, 2), weight, self.iterations)[:, :-1]  # [B, L, d]
 
     def _convolved(self, u: Tensor, counts: Tensor) -> Tensor:
-        """Capsules of several neighbouring places each; 0 where a document has none.
+        """The convolutional capsules, each over a window of neighbouring positions; 0 at padding.
 
         Shapes:
             u: [B, P, M, d]; counts: [B]; returns [B, P', M, d].
         """
-        u = functional.pad(u, (0, 0, 0, 0, 0, max(0, self.places - u.shape[1])))  # [B, max(P, places), M, d]
-        patches = u.unfold(1, self.places, 1).permute(0, 1, 4, 2, 3).flatten(2, 3)  # [B, P', places M, d]
-        mask = is_real((counts - self.places + 1).clamp(min=1), patches.shape[1])  # [B, P']
+        u = functional.pad(u, (0, 0, 0, 0, 0, max(0, self.window - u.shape[1])))  # [B, max(P, window), M, d]
+        patches = u.unfold(1, self.window, 1).permute(0, 1, 4, 2, 3).flatten(2, 3)  # [B, P', window M, d]
+        mask = sequence_mask((counts - self.window + 1).clamp(min=1), patches.shape[1])  # [B, P']
         parents = leaky_route(patches[mask][:, None], self.convolutional, self.iterations)  # [R, M, d]
         return to_documents(parents, mask)  # [B, P', M, d]
 
 
 def leaky_route(u: Tensor, weight: Tensor, iterations: int, chunk: int | None = None) -> Tensor:
-    """Route capsules as amended by the publication (algorithm 1): a capsule counts as much as it is there.
+    """Route capsules as amended by the publication (algorithm 1): a capsule counts by its length.
 
     c_ij = |u_i| leaky-softmax_j(b_ij), v_j = squash(sum_i c_ij W_gj u_i), and b_ij grows by v_j . W_gj u_i, where g is
     the group of capsule i. A leaky softmax has one more logit, always 0, whose share goes nowhere. Predictions are
-    never stored: see `nn/routing.py`, from which this differs in that couplings have gradients.
+    never stored: see `nn/capsules.py`, from which this differs in that couplings have gradients.
 
     Args:
-        u: The capsules, in groups that share matrices; one of 0 is not there.
+        u: The capsules, in groups that share matrices; 0 at padding.
         weight: The matrices W, one per parent and group.
         iterations: At least 1.
         chunk: Documents routed at a time; by default as many as fit into 64 MB.
@@ -152,7 +153,7 @@ def leaky_route(u: Tensor, weight: Tensor, iterations: int, chunk: int | None = 
     chunk = chunk or max(1, _CHUNK_ELEMENTS // max(1, u[:1, ..., 0].numel() * len(weight)))
     if len(u) <= chunk:
         return _routed(u, weight, iterations)  # [B, L, n]
-    # What a chunk needs for its gradients is found again when they are: logits of all documents would not fit.
+    # Chunks are recomputed in the backward pass: the logits of all documents would not fit into memory.
     parts = [checkpoint(_routed, part, weight, iterations, use_reentrant=False) for part in torch.split(u, chunk)]
     return torch.cat(parts)  # [B, L, n]
 
@@ -161,7 +162,7 @@ def _routed(u: Tensor, weight: Tensor, iterations: int) -> Tensor:
     """All documents at once."""
     # The leak is a parent whose matrices are 0: nothing agrees with it, and its logit stays 0.
     weight = functional.pad(weight, (0, 0, 0, 0, 0, 0, 0, 1))  # [L + 1, n, G, m]
-    present = u * _length(u)[..., None]  # [B, G, R, m]
+    present = u * capsule_lengths(u)[..., None]  # [B, G, R, m]
     z = present.sum(dim=2, keepdim=True) / len(weight)  # [B, G, 1, m], as logits begin at 0
     v = squash(torch.einsum("bglm,lngm->bln", z.expand(-1, -1, len(weight), -1), weight))  # [B, L + 1, n]
     total = v  # [B, L + 1, n]
@@ -171,8 +172,3 @@ def _routed(u: Tensor, weight: Tensor, iterations: int) -> Tensor:
         v = squash(torch.einsum("bglm,lngm->bln", z, weight))  # [B, L + 1, n]
         total = total + v  # [B, L + 1, n]
     return v[:, :-1]  # [B, L, n]
-
-
-def _length(u: Tensor) -> Tensor:
-    """The length of vectors; a tiny square stands in for 0, whose root has no gradient."""
-    return (u.square().sum(dim=-1) + 1e-12).sqrt()  # [...]

@@ -1,29 +1,27 @@
 """Words to sentences to documents: HLSTM (Tang et al. 2015; Chen et al. 2016) and HAN (Yang et al. 2016)."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from torch import Tensor, nn
 
-from taxocaps.config import Between, Config
-from taxocaps.nn.blocks import AttentionPooling, Recurrence, SequenceSizes, is_real, word_embedding
-from taxocaps.nn.heads import to_documents
+from taxocaps.config import Config
+from taxocaps.nn.layers import AttentionPooling, Recurrence, sequence_mask, to_documents
+from taxocaps.nn.network import DropoutRate, LayerSize, Network, Sizes, word_embedding
 
 __all__ = ["HierarchicalConfig", "HierarchicalNetwork"]
 
-_Size = Annotated[int, Between(1, 1_000_000)]
-
 
 class HierarchicalConfig(Config):
-    """The axes and sizes of the network; the defaults are those of the hierarchical attention network, HAN.
+    """Options of the hierarchical networks; the defaults are those of the hierarchical attention network, HAN.
 
     Attributes:
         kind: The name of this network.
-        pooling: Whether a sequence becomes its last state, or a mean of all states weighted by attention.
-        cell: The kind of recurrence on both levels.
-        directions: Whether sequences are read forwards only, or backwards, too.
-        units: Cells of each direction, on both levels.
-        attention_size: Numbers that attention compares, where `pooling` is attention.
-        dropout: Share of the features of a document that are dropped in training.
+        pooling: Whether a sequence is represented by its last state, or by a mean weighted by attention.
+        cell: The kind of recurrent layer on both levels.
+        directions: 1 for forward only, 2 for both directions.
+        units: Hidden size of each direction, on both levels.
+        attention_size: Size of the context vectors of attention.
+        dropout: Dropout rate of the document vector.
     """
 
     section: ClassVar[str] = "network"
@@ -32,22 +30,26 @@ class HierarchicalConfig(Config):
     pooling: Literal["last", "attention"] = "attention"
     cell: Literal["lstm", "gru"] = "gru"
     directions: Literal[1, 2] = 2
-    units: _Size = 50
-    attention_size: _Size = 100
-    dropout: Annotated[float, Between(0, 0.95)] = 0.0
+    units: LayerSize = 50
+    attention_size: LayerSize = 100
+    dropout: DropoutRate = 0.0
 
 
-class HierarchicalNetwork(nn.Module):
+class HierarchicalNetwork(Network):
     """One level reads the words of a sentence, the next its document's sentences: s_i = f(w_i1 ...), d = g(s_1 ...).
 
-    Only sentences that are there are computed. One that is not may stand anywhere; the others move together.
+    Only sentences that exist are computed. Empty sentences are skipped wherever they stand.
 
     Shapes:
-        words: [B, S, W], 0 for padding; lengths: [B, S] words of each sentence, 0 for one that is not there; returns
+        words: [B, S, W], 0 at padding; lengths: [B, S] words of each sentence, 0 for one that does not exist; returns
         logits [B, L].
     """
 
-    def __init__(self, config: HierarchicalConfig, sizes: SequenceSizes) -> None:
+    Config = HierarchicalConfig
+    reads = ("sentences",)
+    label_parameters = ("output.weight", "output.bias")
+
+    def __init__(self, config: HierarchicalConfig, sizes: Sizes) -> None:
         """Make the layers."""
         super().__init__()
         self.embedding = word_embedding(sizes)
@@ -55,14 +57,13 @@ class HierarchicalNetwork(nn.Module):
         self.document = _Level(config, self.sentence.features)
         self.dropout = nn.Dropout(config.dropout)
         self.output = nn.Linear(self.document.features, sizes.labels)
-        self.label_parameters = ("output.weight", "output.bias")
 
     def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
         """The logit of each label."""
-        is_there = lengths > 0  # [B, S]
-        sentences = self.sentence(self.embedding(words[is_there].long()), lengths[is_there])  # [R, H]
-        counts = is_there.sum(dim=1)  # [B]
-        documents = to_documents(sentences, is_real(counts, words.shape[1]))  # [B, S, H]
+        mask = lengths > 0  # [B, S]
+        sentences = self.sentence(self.embedding(words[mask].long()), lengths[mask])  # [R, H]
+        counts = mask.sum(dim=1)  # [B]
+        documents = to_documents(sentences, sequence_mask(counts, words.shape[1]))  # [B, S, H]
         logits: Tensor = self.output(self.dropout(self.document(documents, counts)))  # [B, L]
         return logits
 
@@ -87,5 +88,5 @@ class _Level(nn.Module):
         states, last = self.recurrence(x, lengths)  # [B, T, H], [B, H]
         if self.attention is None:
             return last  # [B, H]
-        pooled: Tensor = self.attention(states, is_real(lengths, x.shape[1]))  # [B, H]
+        pooled: Tensor = self.attention(states, sequence_mask(lengths, x.shape[1]))  # [B, H]
         return pooled

@@ -1,48 +1,52 @@
 """LSTM and bidirectional LSTM over the words of a document (Hochreiter and Schmidhuber 1997; Graves 2005)."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from torch import Tensor, nn
 
-from taxocaps.config import Between, Config
-from taxocaps.nn.blocks import Recurrence, SequenceSizes, word_embedding
+from taxocaps.config import Config
+from taxocaps.nn.layers import Recurrence
+from taxocaps.nn.network import DropoutRate, LayerSize, Network, Sizes, word_embedding
 
 __all__ = ["LSTMConfig", "LSTMNetwork"]
 
 
 class LSTMConfig(Config):
-    """The sizes of the network.
+    """Options of the LSTM network.
 
     Attributes:
         kind: The name of this network.
-        directions: Whether documents are read forwards only, or backwards, too.
-        units: Cells of each direction.
-        dropout: Share of the features before the last layer that are dropped in training.
+        directions: 1 for forward only, 2 for both directions.
+        units: Hidden size of each direction.
+        dropout: Dropout rate before the last layer.
     """
 
     section: ClassVar[str] = "network"
 
     kind: Literal["lstm"] = "lstm"
     directions: Literal[1, 2] = 1
-    units: Annotated[int, Between(1, 1_000_000)] = 128
-    dropout: Annotated[float, Between(0, 0.95)] = 0.5
+    units: LayerSize = 128
+    dropout: DropoutRate = 0.5
 
 
-class LSTMNetwork(nn.Module):
-    """The state after the last word, and with two directions also that after the first: y = W [h_T; h_1] + b.
+class LSTMNetwork(Network):
+    """The last state of each direction, followed by a linear layer: y = W [h_T; h_1] + b.
 
     Shapes:
-        words: [B, T], 0 for padding; lengths: [B]; returns logits [B, L].
+        words: [B, T], 0 at padding; lengths: [B]; returns logits [B, L].
     """
 
-    def __init__(self, config: LSTMConfig, sizes: SequenceSizes) -> None:
+    Config = LSTMConfig
+    reads = ("tokens",)
+    label_parameters = ("output.weight", "output.bias")
+
+    def __init__(self, config: LSTMConfig, sizes: Sizes) -> None:
         """Make the layers."""
         super().__init__()
         self.embedding = word_embedding(sizes)
         self.recurrence = Recurrence(sizes.D, config.units, directions=config.directions)
         self.dropout = nn.Dropout(config.dropout)
         self.output = nn.Linear(self.recurrence.features, sizes.labels)
-        self.label_parameters = ("output.weight", "output.bias")
 
     def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
         """The logit of each label."""

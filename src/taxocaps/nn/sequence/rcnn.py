@@ -1,47 +1,50 @@
-"""Words between their left and right contexts, and the maximum over time: the recurrent CNN (Lai et al. 2015)."""
+"""Words with their left and right contexts, and max pooling over time: the recurrent CNN (Lai et al. 2015)."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 
-from taxocaps.config import Between, Config
-from taxocaps.nn.blocks import Recurrence, SequenceSizes, is_real, masked_max, word_embedding
+from taxocaps.config import Config
+from taxocaps.nn.layers import Recurrence, masked_max, sequence_mask
+from taxocaps.nn.network import DropoutRate, LayerSize, Network, Sizes, word_embedding
 
 __all__ = ["RCNN", "RCNNConfig"]
 
-_Size = Annotated[int, Between(1, 1_000_000)]
-
 
 class RCNNConfig(Config):
-    """The sizes of the network; the defaults are the published ones.
+    """Options of the recurrent CNN; the defaults are the published ones.
 
     Attributes:
         kind: The name of this network.
-        context: Numbers in the context of a word, on each side.
-        hidden: Numbers in the latent vector of a word.
-        dropout: Share of the features before the last layer that are dropped in training.
+        context: Size of the context vector on each side of a word.
+        hidden: Size of the latent vector of a word.
+        dropout: Dropout rate before the last layer.
     """
 
     section: ClassVar[str] = "network"
 
     kind: Literal["rcnn"] = "rcnn"
-    context: _Size = 50
-    hidden: _Size = 100
-    dropout: Annotated[float, Between(0, 0.95)] = 0.0
+    context: LayerSize = 50
+    hidden: LayerSize = 100
+    dropout: DropoutRate = 0.0
 
 
-class RCNN(nn.Module):
-    """Each word with what stands before and after it; the word itself is in neither context.
+class RCNN(Network):
+    """Each word with its left and right context, which do not include the word itself.
 
     l_i = tanh(W_l l_{i-1} + W_sl e_{i-1}), r_i = tanh(W_r r_{i+1} + W_sr e_{i+1}), where l_1 and r_n are learned,
     y_i = tanh(W_2 [l_i; e_i; r_i] + b_2), and the logits are W_4 max_i y_i + b_4.
 
     Shapes:
-        words: [B, T], 0 for padding; lengths: [B]; returns logits [B, L].
+        words: [B, T], 0 at padding; lengths: [B]; returns logits [B, L].
     """
 
-    def __init__(self, config: RCNNConfig, sizes: SequenceSizes) -> None:
+    Config = RCNNConfig
+    reads = ("tokens",)
+    label_parameters = ("output.weight", "output.bias")
+
+    def __init__(self, config: RCNNConfig, sizes: Sizes) -> None:
         """Make the layers."""
         super().__init__()
         self.embedding = word_embedding(sizes)
@@ -51,21 +54,20 @@ class RCNN(nn.Module):
         self.latent = nn.Linear(sizes.D + 2 * config.context, config.hidden)
         self.dropout = nn.Dropout(config.dropout)
         self.output = nn.Linear(config.hidden, sizes.labels)
-        self.label_parameters = ("output.weight", "output.bias")
 
     def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
         """The logit of each label."""
         x = self.embedding(words.long())  # [B, T, D]
         left, right = self._contexts(x, lengths)  # [B, T, C], [B, T, C]
         y = self.latent(torch.cat([left, x, right], dim=-1)).tanh()  # [B, T, H]
-        logits: Tensor = self.output(self.dropout(masked_max(y, is_real(lengths, words.shape[1]))))  # [B, L]
+        logits: Tensor = self.output(self.dropout(masked_max(y, sequence_mask(lengths, words.shape[1]))))  # [B, L]
         return logits
 
     def _contexts(self, x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """What stands before and after each word."""
+        """The left and right context of each word."""
         B, T, _ = x.shape
         states, _ = self.contexts(x, lengths, self.ends)  # [B, T, 2C]
-        # A state has read the word of its place: that of the word before is the left context, and so on.
+        # The state at a word includes the word: the left context is the state at the word before it, and so on.
         before, after = states.chunk(2, dim=-1)  # each [B, T, C]
         first, last = self.ends  # [C], [C]
         left = torch.cat([first.expand(B, 1, -1), before], dim=1)[:, :T]  # [B, T, C]

@@ -1,19 +1,17 @@
-"""The blocks of sequence networks against loops over single documents: windows, recurrence, pooling, no words."""
+"""The shared layers against loops over single documents: windows, recurrence, pooling, no words."""
 
 import pytest
 import torch
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from taxocaps.nn.blocks import (
-    PADDING,
+from taxocaps.nn.layers import (
     AttentionPooling,
     NgramConvolution,
     Recurrence,
-    SequenceSizes,
-    is_real,
     masked_max,
-    word_embedding,
+    sequence_mask,
+    to_documents,
 )
 
 LENGTHS = [4, 0, 7, 1, 2]
@@ -25,23 +23,21 @@ def sequences(features=3, lengths=LENGTHS, width=7):
     return x * (torch.arange(width) < lengths[:, None])[..., None], lengths
 
 
-def test_real_places_come_first():
-    assert is_real(torch.tensor([0, 2, 3]), 3).tolist() == [[False] * 3, [True, True, False], [True] * 3]
+def test_the_mask_is_true_for_the_first_positions():
+    assert sequence_mask(torch.tensor([0, 2, 3]), 3).tolist() == [[False] * 3, [True, True, False], [True] * 3]
 
 
-def test_the_vector_of_padding_is_zero_and_stays_so():
-    embedding = word_embedding(SequenceSizes(vocabulary=5, D=3, labels=2))
-    embedding(torch.tensor([PADDING, 4])).sum().backward()
-    assert embedding.weight.shape == (5, 3)
-    assert not embedding.weight[PADDING].any()
-    assert not embedding.weight.grad[PADDING].any()
-    assert embedding.weight.grad[4].all()
+def test_rows_return_to_their_documents():
+    mask = torch.tensor([[True, True, False], [True, False, False]])
+    rows = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    assert to_documents(rows, mask).tolist() == [[[1, 2], [3, 4], [0, 0]], [[5, 6], [0, 0], [0, 0]]]
+    assert to_documents(torch.zeros(0, 4, 2), torch.zeros(2, 0, dtype=torch.bool)).shape == (2, 0, 4, 2)
 
 
-def test_the_maximum_is_that_of_real_places():
+def test_the_maximum_ignores_padding():
     x, lengths = sequences()
-    x = x - 5 * is_real(lengths, 7)[..., None]  # all below 0, where padding would win
-    mask = is_real(lengths, 7)
+    x = x - 5 * sequence_mask(lengths, 7)[..., None]  # all below 0, where padding would win
+    mask = sequence_mask(lengths, 7)
     for row, length in enumerate(LENGTHS):
         expected = x[row, :length].amax(dim=0) if length else torch.zeros(3)
         assert torch.equal(masked_max(x, mask)[row], expected)
@@ -49,13 +45,13 @@ def test_the_maximum_is_that_of_real_places():
 
 def test_the_maximum_of_nothing_has_a_finite_gradient():
     x = torch.randn(2, 3, 4, requires_grad=True)
-    masked_max(x, is_real(torch.tensor([0, 2]), 3)).sum().backward()
+    masked_max(x, sequence_mask(torch.tensor([0, 2]), 3)).sum().backward()
     assert torch.isfinite(x.grad).all()
     assert not x.grad[0].any()
     assert x.grad[1].sum() == 4
 
 
-def test_sequences_without_places():
+def test_sequences_without_words():
     x, mask, lengths = torch.zeros(2, 0, 3), torch.zeros(2, 0, dtype=torch.bool), torch.zeros(2, dtype=torch.int32)
     for pooled in (masked_max(x, mask), AttentionPooling(3, 2)(x, mask)):
         assert torch.equal(pooled, torch.zeros(2, 3))
@@ -131,10 +127,10 @@ def test_recurrence_starts_from_given_states(one_layer):
     assert torch.allclose(last[0], state.flatten(), atol=1e-6)
 
 
-def test_attention_is_a_softmax_over_real_places():
+def test_attention_is_a_softmax_over_words():
     layer = AttentionPooling(3, 6)
     x, lengths = sequences()
-    pooled = layer(x, is_real(lengths, 7))
+    pooled = layer(x, sequence_mask(lengths, 7))
     for row, length in enumerate(LENGTHS):
         importance = [
             layer.context.weight[0] @ torch.tanh(layer.project.weight @ h + layer.project.bias) for h in x[row]

@@ -1,14 +1,14 @@
-"""What a network tells of itself: shares of rows against routing written out as loops, block attention, no traces."""
+"""Traces: contributions of rows against routing written as loops, block attention, hooks that leave nothing."""
 
 import itertools
 
 import pytest
 import torch
 
-from taxocaps.nn.capsules import LabelCapsules
-from taxocaps.nn.explain import trace
-from taxocaps.nn.squash import squash
-from taxocaps.nn.words_matrix import NetworkConfig, Sizes, WordsMatrixNetwork
+from taxocaps.nn.capsules import LabelCapsules, squash
+from taxocaps.nn.network import Sizes
+from taxocaps.nn.trace import trace
+from taxocaps.nn.words_matrix import WordsMatrixConfig, WordsMatrixNetwork
 
 N, T, LABELS = 5, 9, 4
 SMALL = {
@@ -25,7 +25,7 @@ SMALL = {
 
 def network(**options):
     torch.manual_seed(0)
-    config = NetworkConfig(**{**SMALL, **options})
+    config = WordsMatrixConfig(**{**SMALL, **options})
     return WordsMatrixNetwork(config, Sizes(vocabulary=30, D=6, N=N, T=T, labels=LABELS)).eval()
 
 
@@ -74,7 +74,7 @@ def test_rows_that_were_mixed_before_routing_have_shares_too():
     assert float(shares.sum()) > 0  # all rows together speak for what they are routed to
 
 
-def test_listening_changes_no_score_and_ends():
+def test_tracing_changes_no_score_and_leaves_no_hooks():
     model, inputs = network(), document()
     before = model(*inputs)[0]
     found = trace(model, inputs)

@@ -1,12 +1,11 @@
-"""What is told of a training run: history.csv, and notes for people."""
+"""History and progress of a training run: history.csv, and the notes of progress."""
 
 import csv
 import re
 
 import pytest
 
-from taxocaps.training.callbacks import History
-from taxocaps.training.trainer import train
+from taxocaps.training.trainer import History, train
 
 
 @pytest.fixture
