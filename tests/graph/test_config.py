@@ -8,11 +8,11 @@ from taxocaps.graph.config import GraphConfig
     ("option", "value", "message"),
     [
         ("window", 1, "graph.window must be from 2 to 1000; got 1"),
-        ("window", "3", "graph.window must be a whole number; got '3'"),
+        ("window", "three", "graph.window must be a whole number; got 'three'"),
         ("N", 10**11, "graph.N must be from 1 to 100000; got 100000000000"),
         ("T", 128, "graph.T must be from 1 to 127; got 128"),
         ("distance", "hop", "graph.distance must be one of hops, count, inverse-count; got 'hop'"),
-        ("sentence_bound", 1, "graph.sentence_bound must be true or false; got 1"),
+        ("sentence_bound", 3, "graph.sentence_bound must be true or false; got 3"),
     ],
 )
 def test_bad_values_are_named(option, value, message):

@@ -94,7 +94,7 @@ def test_threads_give_the_same_bytes():
     ("text", "rows"), [([], 0), ([7], 1), ([7, 8], 2), ([7] * 500, 1)], ids=["none", "one", "two", "repeated"]
 )
 def test_tiny_documents(text, rows):
-    matrices, ids = encode([text], [[]], GraphConfig())
+    matrices, ids = encode([text], [[]], GraphConfig(T=20))
     assert matrices.words.shape == (rows, 20)
     if text == [7] * 500:
         # Neighbouring occurrences share words of the text, so all of them merge into one block, cut at T.
@@ -104,7 +104,7 @@ def test_tiny_documents(text, rows):
 
 def test_fifty_thousand_words():
     text = natural_text(50_000, np.random.default_rng(2))
-    matrices, _ = encode([text], [[]], GraphConfig())
+    matrices, _ = encode([text], [[]], GraphConfig(N=100, T=20))
     assert matrices.words.shape == (100, 20)
     assert (matrices.block_counts > 0).all()
 
@@ -117,14 +117,13 @@ def test_too_many_words_for_dijkstra_names_the_option_and_the_document():
     assert caught.value.document == 1
 
 
-def test_padded_batches():
+def test_batches_are_filled_up_with_zeros():
     texts = [[1, 2, 3], [], [4, 4, 5, 6, 7]]
     matrices, _ = encode(texts, [[]] * 3, GraphConfig(T=6))
-    batch = matrices.padded([2, 1, 0])
-    assert batch.words.shape == (3, 4, 6)
-    assert not batch.words[1].any()
-    assert not batch.words[2, 3:].any()
-    begin, end = matrices.offsets[:2]
-    assert np.array_equal(batch.words[2, :3], matrices.words[begin:end])
-    assert matrices.padded([0], N=2).words.shape == (1, 2, 6)
-    assert matrices.padded([]).words.shape == (0, 0, 6)
+    words, blocks, block_counts = matrices.arrays(np.array([2, 1, 0]))
+    assert (words.shape, blocks.shape, block_counts.shape) == ((3, 4, 6), (3, 4, 6), (3, 4))
+    assert not words[1].any()
+    assert not block_counts[2, 3:].any()
+    assert np.array_equal(words[2, :3], matrices.words[: matrices.offsets[1]])
+    assert matrices.lengths.tolist() == [3, 0, 4]
+    assert matrices.arrays(np.array([], np.int64))[0].shape == (0, 0, 6)

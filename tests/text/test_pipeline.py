@@ -5,16 +5,26 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from taxocaps.settings import resolve
 
 import taxocaps.text.pipeline as module
+from taxocaps.config import resolve
 from taxocaps.errors import ConfigError, FileError, TextError
-from taxocaps.text.pipeline import TextConfig, TextPipeline, TokenizedText
+from taxocaps.text.pipeline import TextConfig, TextPipeline
 
 MUSK = "Musk told the electric car company that he had gone."
 TEXTS = st.lists(
     st.sampled_from(["Musk", "the", "cars.", "Car's", "don't", "U.S.", "Mr.", "\n\n", "!", "。", "½", "é"])
 ).map(" ".join) | st.text(max_size=50)
+
+
+def tokenized(pipeline, content):
+    """The words of one document, and the number of words up to the end of each sentence."""
+    tokens = pipeline.tokenize([content])
+    return tokens.document(0), tokens.document_sentence_ends(0)
+
+
+def words_of(pipeline, content):
+    return tokenized(pipeline, content)[0]
 
 
 @pytest.fixture(scope="module")
@@ -23,56 +33,49 @@ def pipeline():
 
 
 def test_the_example_of_the_paper(pipeline):
-    words = pipeline("Musk told the electric car company that he").words
-    assert words == ("musk", "tell", "electric", "car", "company")
+    words = words_of(pipeline, "Musk told the electric car company that he")
+    assert words == ["musk", "tell", "electric", "car", "company"]
     assert words.index("company") + 1 == 5
 
 
 def test_sentence_ends_count_kept_words(pipeline):
     text = "The dog barks. It is. Then the cats ran!\n\nMr. Smith left"
-    assert pipeline(text) == TokenizedText(("dog", "bark", "cat", "run", "mr", "smith", "left"), (2, 4, 7))
+    assert tokenized(pipeline, text) == (["dog", "bark", "cat", "run", "mr", "smith", "left"], [2, 4, 7])
 
 
 @pytest.mark.parametrize("text", ["", " \n\n ", "the of and.", "!!! ...", "👍"])
 def test_text_without_words(pipeline, text):
-    assert pipeline(text) == TokenizedText((), ())
+    assert tokenized(pipeline, text) == ([], [])
 
 
 def test_ready_tokens_pass_unchanged(pipeline):
-    assert pipeline.from_tokens(["The", "U.S.", "", "two words", "cats"]) == TokenizedText(
-        ("The", "U.S.", "two words", "cats"), (4,)
-    )
-    assert pipeline.from_tokens([]) == TokenizedText((), ())
+    found = tokenized(pipeline, ["The", "U.S.", "", "two words", "cats"])
+    assert found == (["The", "U.S.", "two words", "cats"], [4])
+    assert tokenized(pipeline, []) == ([], [])
 
 
 @given(st.lists(TEXTS | st.lists(st.sampled_from(["The", "cars", "", "a b"])), max_size=5))
 def test_chunk_equals_documents_one_by_one(pipeline, documents):
-    chunk = pipeline.chunk(documents)
-    singles = [pipeline(d) if isinstance(d, str) else pipeline.from_tokens(d) for d in documents]
-    assert list(chunk.documents()) == [list(single.words) for single in singles]
-    ends = [
-        start + end
-        for start, single in zip(chunk.offsets.tolist(), singles, strict=False)
-        for end in single.sentence_ends
-    ]
-    assert chunk.sentence_ends.tolist() == ends
+    tokens = pipeline.tokenize(documents)
+    found = [(tokens.document(index), tokens.document_sentence_ends(index)) for index in range(len(documents))]
+    assert found == [tokenized(pipeline, document) for document in documents]
 
 
 @given(TEXTS)
 def test_sentence_ends_ascend_to_the_number_of_words(pipeline, text):
-    result = pipeline(text)
-    assert sorted(set(result.sentence_ends)) == list(result.sentence_ends)
-    assert (result.sentence_ends or (0,))[-1] == len(result.words)
-    assert 0 not in result.sentence_ends
+    words, ends = tokenized(pipeline, text)
+    assert sorted(set(ends)) == ends
+    assert (ends or [0])[-1] == len(words)
+    assert 0 not in ends
 
 
 def test_no_documents(pipeline):
-    chunk = pipeline.chunk([])
+    chunk = pipeline.tokenize([])
     assert (len(chunk), chunk.words, chunk.offsets.tolist()) == (0, (), [0])
 
 
 def test_a_generator_of_documents(pipeline):
-    assert list(pipeline.chunk(text for text in ["cats", "dogs"]).documents()) == [["cat"], ["dog"]]
+    assert list(pipeline.tokenize(text for text in ["cats", "dogs"]).documents()) == [["cat"], ["dog"]]
 
 
 @pytest.mark.parametrize("name", ["words", "none"])
@@ -80,7 +83,7 @@ def test_survives_the_way_to_another_process(name):
     pipeline = TextPipeline(TextConfig(tokenizer=name))
     again = pickle.loads(pickle.dumps(pipeline))
     assert again.config == pipeline.config
-    assert again(MUSK) == pipeline(MUSK)
+    assert words_of(again, MUSK) == words_of(pipeline, MUSK)
 
 
 def test_memory_is_bounded(monkeypatch):
@@ -88,24 +91,23 @@ def test_memory_is_bounded(monkeypatch):
     pipeline = TextPipeline(TextConfig(lemmas="none"))
     memory = pipeline._words_of.__self__
     text = " ".join(f"word{number}" for number in range(95))
-    assert len(pipeline(text).words) == 95
+    assert len(words_of(pipeline, text)) == 95
     assert 0 < len(memory) <= 10
-    assert len(pipeline.chunk([text]).words) == 95
+    assert len(pipeline.tokenize([text]).words) == 95
     assert len(memory) <= 10
-    pipeline("x" * 100_000)
+    words_of(pipeline, "x" * 100_000)
     assert all(len(raw) < 1_000 for raw in memory)
 
 
 def test_ready_tokens_between_white_space():
     pipeline = TextPipeline(TextConfig(tokenizer="none", language="xx"))
-    assert pipeline("The cats\n\nran .") == TokenizedText(("The", "cats", "ran", "."), (4,))
+    assert tokenized(pipeline, "The cats\n\nran .") == (["The", "cats", "ran", "."], [4])
 
 
 def test_own_function():
     pipeline = TextPipeline(TextConfig(tokenizer="textwrap:wrap"))
     text = "word " * 30
-    assert list(pipeline(text).words) == list(*pipeline.chunk([text]).documents())
-    assert len(pipeline(text).words) == 3
+    assert len(words_of(pipeline, text)) == 3
 
 
 def test_spacy(tmp_path):
@@ -114,19 +116,18 @@ def test_spacy(tmp_path):
     nlp.add_pipe("sentencizer")
     nlp.to_disk(tmp_path / "model")
     pipeline = TextPipeline(TextConfig(tokenizer=f"spacy:{tmp_path / 'model'}", stop_words="none", numbers="drop"))
-    assert pipeline("The cats ran. 3 dogs!") == TokenizedText(("the", "cats", "ran", "dogs"), (3, 4))
-    assert pipeline.chunk(["The cats ran. 3 dogs!"]).sentence_ends.tolist() == [3, 4]
+    assert tokenized(pipeline, "The cats ran. 3 dogs!") == (["the", "cats", "ran", "dogs"], [3, 4])
+    assert pipeline.tokenize(["The cats ran. 3 dogs!"]).sentence_ends.tolist() == [3, 4]
 
 
 def test_options(tmp_path):
     own = tmp_path / "stop.txt"
     own.write_text("cats\n")
     text = "The CATS ran 3 times"
-    assert TextPipeline(TextConfig(stop_words=str(own)))(text).words == ("the", "run", "3", "time")
-    assert TextPipeline(TextConfig(stop_words="none", lemmas="none", lowercase=False))(text).words == tuple(
-        text.split()
-    )
-    assert TextPipeline(TextConfig(numbers="drop"))(text).words == ("cat", "run", "time")
+    assert words_of(TextPipeline(TextConfig(stop_words=str(own))), text) == ["the", "run", "3", "time"]
+    plain = TextPipeline(TextConfig(stop_words="none", lemmas="none", lowercase=False))
+    assert words_of(plain, text) == text.split()
+    assert words_of(TextPipeline(TextConfig(numbers="drop")), text) == ["cat", "run", "time"]
 
 
 @pytest.mark.parametrize(
@@ -146,7 +147,8 @@ def test_what_cannot_be_built(options, message):
 
 
 def test_language_matters_only_where_it_is_used():
-    assert TextPipeline(TextConfig(language="xx", lemmas="none", stop_words="none"))("A b").words == ("a", "b")
+    pipeline = TextPipeline(TextConfig(language="xx", lemmas="none", stop_words="none"))
+    assert words_of(pipeline, "A b") == ["a", "b"]
 
 
 def test_stop_word_file_in_another_encoding(tmp_path):
@@ -193,3 +195,11 @@ def test_the_fingerprint_covers_the_code_of_a_tokenizer_of_ones_own(tmp_path, mo
 
 def test_ready_tokens_need_no_stop_words():
     assert TextPipeline(TextConfig(tokenizer="none", language="zh")).fingerprint
+
+
+def test_characters_in_lower_case_with_one_space_for_many():
+    pipeline = TextPipeline(TextConfig(tokenizer="characters", language="xx"))
+    texts = ["Grüße,\n\t du!", "", " ", "日本", ("Two", "words")]
+    found = ["".join(words) for words in pipeline.tokenize(texts).documents()]
+    assert found == ["grüße, du!", "", "", "日本", "two words"]
+    assert pipeline.fingerprint != TextPipeline().fingerprint

@@ -10,10 +10,15 @@ from taxocaps.text.tokens import joined_spans, locate
 PIPELINE = TextPipeline(TextConfig(stop_words="none", lemmas="none", lowercase=False))
 
 
+def spans_of(text):
+    tokens = PIPELINE.tokenize([text], spans=True)
+    return tokens.document(0), [tuple(span) for span in tokens.spans.tolist()]
+
+
 def shown(text, config=None):
     pipeline = TextPipeline(config or TextConfig())
-    spans = pipeline.spans(text)
-    return list(zip(pipeline(text).words, [span and text[slice(*span)] for span in spans], strict=True))
+    tokens = pipeline.tokenize([text], spans=True)
+    return [(word, text[start:end]) for word, (start, end) in zip(tokens.document(0), tokens.spans, strict=True)]
 
 
 def test_lemmas_and_stop_words():
@@ -29,21 +34,21 @@ def test_lemmas_and_stop_words():
 
 
 def test_a_word_that_is_part_of_an_earlier_one_is_found_at_its_own_place():
-    assert PIPELINE.spans("cart car. A car")[1:] == [(5, 8), (10, 11), (12, 15)]
+    assert spans_of("cart car. A car")[1][1:] == [(5, 8), (10, 11), (12, 15)]
 
 
 @given(st.text(alphabet=st.sampled_from("ab é.,!'½\n\u200b1_-Ａ ") | st.characters()))
 def test_spans_stand_in_order_and_there_is_one_for_each_word(text):
-    spans = PIPELINE.spans(text)
-    assert len(spans) == len(PIPELINE(text).words)
+    words, spans = spans_of(text)
+    assert len(spans) == len(words)
     assert all(0 <= start < end <= len(text) for start, end in spans)
     assert spans == sorted(spans)
 
 
 @given(st.text(alphabet="abc .!?\n"))
 def test_plain_words_are_what_stands_at_their_spans(text):
-    found = [text[start:end] for start, end in PIPELINE.spans(text)]
-    assert [word.rstrip(".") for word in PIPELINE(text).words] == found
+    words, spans = spans_of(text)
+    assert [word.rstrip(".") for word in words] == [text[start:end] for start, end in spans]
 
 
 def test_ready_words_between_white_space():
@@ -62,3 +67,15 @@ def test_joined_words():
     words = ["to", "be", "", "or"]
     text = " ".join(words)
     assert [text[slice(*span)] for span in joined_spans(words)] == words
+
+
+def test_spans_of_many_documents_stand_one_after_the_other():
+    texts = ["The cat sat.", ["Ready", "", "words"], ""]
+    tokens = TextPipeline().tokenize(texts, spans=True)
+    assert tokens.spans.tolist() == [[4, 7], [8, 11], [0, 5], [7, 12]]
+    assert list(tokens.documents()) == [["cat", "sit"], ["Ready", "words"], []]
+
+
+def test_words_without_a_known_position():
+    tokens = TextPipeline(TextConfig(tokenizer="characters")).tokenize(["ab"], spans=True)
+    assert tokens.spans.tolist() == [[-1, -1], [-1, -1]]

@@ -24,7 +24,7 @@ def explain(
     text: Annotated[str | None, typer.Option("--text", help="The text to explain.")] = None,
     source: Annotated[
         Path | None,
-        typer.Option("--input", "-i", help="Documents in any format, or a store; - for JSONL from standard input."),
+        typer.Option("--input", "-i", help="Documents in any format, or a store; - for JSONL on stdin."),
     ] = None,
     id: Annotated[str | None, typer.Option("--id", help="Which document of --input.")] = None,
     label: Annotated[

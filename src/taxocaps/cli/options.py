@@ -9,9 +9,10 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-__all__ = ["CORPUS_OPTIONS", "MODEL_OPTIONS", "AsJson", "Quiet", "with_config"]
+__all__ = ["CORPUS_OPTIONS", "MODEL_OPTIONS", "AsJson", "Quiet", "TrustCode", "with_config"]
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+TrustCode = Annotated[bool, typer.Option("--trust-code", help="Let models run code of their own, such as a tokenizer.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 _DOCUMENTS = "Reading documents"

@@ -21,15 +21,13 @@ def predict(
     model: Annotated[Path, typer.Argument(help="The folder of a model.")],
     source: Annotated[
         Path | None,
-        typer.Argument(metavar="INPUT", help="Documents in any format, or a store; - for JSONL from standard input."),
+        typer.Argument(metavar="INPUT", help="Documents in any format, or a store; - for JSONL on stdin."),
     ] = None,
     text: Annotated[list[str] | None, typer.Option("--text", help="A text to label; may be repeated.")] = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The JSONL file to write; - for standard output.")
     ] = Path("-"),
-    top_k: Annotated[
-        int | None, typer.Option(min=1, help="The best labels, this many, and what --hierarchy adds.")
-    ] = None,
+    top_k: Annotated[int | None, typer.Option(min=1, help="The k best labels, and what --hierarchy adds.")] = None,
     threshold: Annotated[float | None, typer.Option(min=0, max=1, help="One threshold for all labels.")] = None,
     at_least: Annotated[int | None, typer.Option(min=0, help="Labels that every document with words gets.")] = None,
     hierarchy: Annotated[

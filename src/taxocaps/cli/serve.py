@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from taxocaps.cli.console import tell
-from taxocaps.cli.options import Quiet
+from taxocaps.cli.options import Quiet, TrustCode
 from taxocaps.errors import MissingExtraError
 
 __all__ = ["serve"]
@@ -21,7 +21,7 @@ def serve(
         Path | None,
         typer.Option(metavar="FILE", help="A file with the token that clients must send; or set TAXOCAPS_TOKEN."),
     ] = None,
-    trust_code: Annotated[bool, typer.Option("--trust-code", help="Let models run their own tokenizers.")] = False,
+    trust_code: TrustCode = False,
     config: Annotated[
         Path | None, typer.Option("--config", metavar="FILE", help="A YAML or TOML file with a section 'serve'.")
     ] = None,

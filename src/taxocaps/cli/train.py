@@ -18,9 +18,7 @@ __all__ = ["train"]
 @with_config(*CORPUS_OPTIONS, "language", "vectors", "unknown_labels", "ancestors", *MODEL_OPTIONS, of="run")
 def train(
     config: "RunConfig",
-    train: Annotated[
-        Path, typer.Option("--train", help="Labelled documents: JSONL, CSV, TSV, Parquet, a folder, or a store.")
-    ],
+    train: Annotated[Path, typer.Option("--train", help="Labelled documents, in any format, or a store.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the model to make.")],
     taxonomy: Annotated[
         Path | None,

@@ -27,8 +27,8 @@ from taxocaps.taxonomy.embedding import LabelVectorsConfig, train_label_vectors,
 from taxocaps.taxonomy.walks import WalkConfig
 from taxocaps.text.vectors import VectorsConfig
 from taxocaps.text.vocabulary import Vocabulary, VocabularyConfig
+from taxocaps.training.batches import score_documents
 from taxocaps.training.config import TrainingConfig
-from taxocaps.training.scoring import score_documents
 
 __all__ = ["NetworkInputs", "NetworkModelConfig", "NetworkScorer", "describe_memory"]
 

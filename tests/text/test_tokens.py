@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taxocaps.errors import FileError, StoreError
-from taxocaps.text.tokens import TokenChunk, gather
+from taxocaps.text.tokens import Tokens, gather
 
 # Pieces that stand for no, one or several words, and for sentence ends.
 WORDS_OF = {"0": (), "a": ("a",), "b": ("b",), "ab": ("a", "b"), "c.": ("c", ""), ".": ("",), "a.b": ("a", "", "b")}
@@ -55,7 +55,7 @@ def test_save_and_load(tmp_path_factory, documents):
     path = tmp_path_factory.mktemp("chunk") / "chunk.npz"
     chunk = gather(documents, WORDS_OF.__getitem__)
     chunk.save(path)
-    again = TokenChunk.load(path)
+    again = Tokens.load(path)
     assert again.words == chunk.words
     for name in ("ids", "offsets", "sentence_ends"):
         np.testing.assert_array_equal(getattr(again, name), getattr(chunk, name), strict=True)
@@ -65,13 +65,13 @@ def test_save_and_load(tmp_path_factory, documents):
 def test_any_word_survives_the_file(tmp_path, words):
     path = tmp_path / "chunk.npz"
     gather([words], lambda word: (word,)).save(path)
-    assert list(TokenChunk.load(path).documents()) == [list(words)]
+    assert list(Tokens.load(path).documents()) == [list(words)]
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_missing_file(tmp_path):
     with pytest.raises(FileError, match=r"none\.npz: no such file"):
-        TokenChunk.load(tmp_path / "none.npz")
+        Tokens.load(tmp_path / "none.npz")
 
 
 @pytest.mark.parametrize("content", [b"", b"text", b"PK\3\4 cut", np.arange(3).tobytes()])
@@ -79,7 +79,7 @@ def test_foreign_file(tmp_path, content):
     path = tmp_path / "chunk.npz"
     path.write_bytes(content)
     with pytest.raises(StoreError, match=r"chunk\.npz: not a file of tokens, or damaged"):
-        TokenChunk.load(path)
+        Tokens.load(path)
 
 
 def test_a_damaged_file_is_an_error_or_does_no_harm(tmp_path):
@@ -89,7 +89,7 @@ def test_a_damaged_file_is_an_error_or_does_no_harm(tmp_path):
     for place in range(len(content)):
         path.write_bytes(content[:place] + bytes([content[place] ^ 0x21]) + content[place + 1 :])
         try:
-            chunk = TokenChunk.load(path)
+            chunk = Tokens.load(path)
         except StoreError:
             continue
         assert list(chunk.documents()) == [["a", "c"]] * 3
@@ -102,7 +102,7 @@ def test_cut_file(tmp_path):
     for size in range(0, len(content), 97):
         path.write_bytes(content[:size])
         with pytest.raises(StoreError):
-            TokenChunk.load(path)
+            Tokens.load(path)
 
 
 GOOD = {"words": ("a", "b"), "ids": [0, 1, 0], "offsets": [0, 2, 3], "sentence_ends": [1, 2, 3]}
@@ -126,7 +126,7 @@ GOOD = {"words": ("a", "b"), "ids": [0, 1, 0], "offsets": [0, 2, 3], "sentence_e
 )
 def test_arrays_that_do_not_fit_together(tmp_path, change):
     def save(fields):
-        TokenChunk(
+        Tokens(
             fields["words"],
             np.array(fields["ids"], np.int32),
             np.array(fields["offsets"], np.int64),
@@ -134,21 +134,32 @@ def test_arrays_that_do_not_fit_together(tmp_path, change):
         ).save(tmp_path / "chunk.npz")
 
     save(GOOD)
-    assert list(TokenChunk.load(tmp_path / "chunk.npz").documents()) == [["a", "b"], ["a"]]
+    assert list(Tokens.load(tmp_path / "chunk.npz").documents()) == [["a", "b"], ["a"]]
     save(GOOD | change)
     with pytest.raises(StoreError, match="do not fit together"):
-        TokenChunk.load(tmp_path / "chunk.npz")
+        Tokens.load(tmp_path / "chunk.npz")
 
 
 def test_wrong_kind_of_array(tmp_path):
     floats = np.zeros(0)
-    TokenChunk((), floats, np.zeros(1, np.int64), np.zeros(0, np.int64)).save(tmp_path / "chunk.npz")
+    Tokens((), floats, np.zeros(1, np.int64), np.zeros(0, np.int64)).save(tmp_path / "chunk.npz")
     with pytest.raises(StoreError, match="do not fit together"):
-        TokenChunk.load(tmp_path / "chunk.npz")
+        Tokens.load(tmp_path / "chunk.npz")
 
 
 def test_objects_are_not_unpickled(tmp_path):
     path = tmp_path / "chunk.npz"
     np.savez(path, letters=np.array([{}], dtype=object))
     with pytest.raises(StoreError, match="not a file of tokens"):
-        TokenChunk.load(path)
+        Tokens.load(path)
+
+
+@given(DOCUMENTS, st.data())
+def test_selected_documents_keep_their_words_and_sentences(documents, data):
+    tokens = gather(documents, WORDS_OF.__getitem__)
+    indices = data.draw(st.lists(st.integers(0, len(documents) - 1), max_size=5)) if documents else []
+    chosen = tokens.select(np.array(indices, np.int64))
+    assert [chosen.document(index) for index in range(len(chosen))] == [tokens.document(index) for index in indices]
+    ends = [tokens.document_sentence_ends(index) for index in indices]
+    assert [chosen.document_sentence_ends(index) for index in range(len(chosen))] == ends
+    assert ends == [reference([documents[index]])[1] for index in indices]

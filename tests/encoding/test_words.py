@@ -1,0 +1,113 @@
+"""What is learned before training: bags of words as scikit-learn has them, the vocabulary, and word vectors."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from taxocaps.corpus.document import Document
+from taxocaps.encoding.bag import BagConfig, BagOfWords
+from taxocaps.encoding.documents import DocumentEncoder
+from taxocaps.encoding.words import count_words, learn_vectors, vocabulary_ids
+from taxocaps.text.pipeline import TextConfig
+from taxocaps.text.vectors import VectorsConfig, train_skip_gram
+from taxocaps.text.vocabulary import Vocabulary, VocabularyConfig
+
+ENCODER = DocumentEncoder(TextConfig(stop_words="none"), {})
+TEXTS = ["oil oil oil price", "oil falls", "", "wheat price price", "wheat wheat oil", "gold"]
+SMALL = {"dimension": 6, "epochs": 2}
+
+
+def encoded(texts):
+    return ENCODER.encode([Document(text) for text in texts])
+
+
+def words_of(text):
+    return encoded([text]).tokens.document(0)
+
+
+@pytest.mark.parametrize(
+    ("counts", "theirs"), [("all", {}), ("logarithm", {"sublinear_tf": True}), ("once", {"binary": True})]
+)
+@pytest.mark.parametrize("least", [1, 2])
+def test_bags_are_those_of_scikit_learn(counts, theirs, least):
+    bag = BagOfWords.learn(encoded(TEXTS), BagConfig(counts=counts, min_documents=least))
+    peer = TfidfVectorizer(analyzer=words_of, min_df=least, **theirs).fit(TEXTS)
+    columns = [peer.vocabulary_[word] for word in bag.vocabulary.words]
+    assert len(columns) == len(peer.vocabulary_)
+    wanted = peer.transform([*TEXTS, "oil unknown"]).toarray()[:, columns]
+    assert np.allclose(bag.transform(encoded([*TEXTS, "oil unknown"])).toarray(), wanted)
+
+
+def test_columns_go_from_the_most_to_the_least_frequent_word():
+    bag = BagOfWords.learn(encoded(TEXTS), BagConfig(min_documents=1))
+    assert bag.vocabulary.words == ("oil", "price", "wheat", "fall", "gold")
+    assert bag.vocabulary.counts == (3, 2, 2, 1, 1)
+
+
+def test_bags_are_learned_from_the_documents_meant():
+    part = encoded(TEXTS).select(np.array([3, 4]))
+    assert BagOfWords.learn(part, BagConfig(min_documents=2)).vocabulary.words == ("wheat",)
+
+
+def test_bags_without_documents_or_words():
+    bag = BagOfWords.learn(encoded(TEXTS), BagConfig(min_documents=6))
+    assert bag.transform(encoded(TEXTS)).shape == (6, 0)
+    bag = BagOfWords.learn(encoded(TEXTS), BagConfig())
+    assert bag.transform(encoded([])).shape == (0, 3)
+    assert bag.transform(encoded(["", "gold"])).nnz == 0
+
+
+def test_words_are_counted_over_the_documents_meant(encoder, documents):
+    everything = encoder.encode(documents)
+    part = everything.select(np.array([1, 4, 1]))
+    counts = Counter(word for index in (1, 4, 1) for word in everything.tokens.document(index))
+    vocabulary = count_words(part, VocabularyConfig(min_count=1))
+    assert dict(zip(vocabulary.words, vocabulary.counts, strict=True)) == counts
+    frequent = count_words(part, VocabularyConfig(min_count=2, max_size=5))
+    wanted = sorted((-count, word) for word, count in counts.items() if count >= 2)[:5]
+    assert list(frequent.words) == [word for _, word in wanted]
+
+
+def test_ids_of_a_vocabulary_for_padding_unknown_and_words():
+    assert vocabulary_ids(("b", "z", ""), Vocabulary(["a", "b"], [2, 1])).tolist() == [0, 1, 3, 1, 1]
+
+
+@pytest.fixture(scope="module")
+def toy_words(encoder, documents):
+    everything = encoder.encode(documents)
+    return everything, count_words(everything, VocabularyConfig(min_count=1))
+
+
+def test_vectors_trained_on_the_documents(toy_words):
+    (documents, vocabulary), config, told = toy_words, VectorsConfig(source="skip-gram", **SMALL), []
+    vectors = learn_vectors(documents, vocabulary, config, lambda *report: told.append(report))
+    words = list(documents.tokens.documents())
+    assert (vectors.dtype, vectors.shape) == (np.float32, (len(vocabulary), 6))
+    assert np.array_equal(vectors, train_skip_gram(words, vocabulary, config))
+    assert {stage for stage, _, _ in told} == {"training word vectors"}
+    assert told[-1][1:] == (2 * sum(map(len, words)),) * 2
+
+
+def test_random_vectors_depend_on_the_seed_alone(toy_words):
+    documents, vocabulary = toy_words
+    first, again, other = (
+        learn_vectors(documents, vocabulary, VectorsConfig(source="none", seed=seed, **SMALL)) for seed in (1, 1, 2)
+    )
+    assert first.shape == (len(vocabulary), 6)
+    assert not first[0].any()
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+def test_vectors_from_a_file(toy_words, tmp_path):
+    documents, vocabulary = toy_words
+    (tmp_path / "my.vec").write_text("goalkeeper 1 2 3\nzebra 9 9 9\ngene 4 5 6\n", encoding="utf-8")
+    told = []
+    source = VectorsConfig(source=str(tmp_path / "my.vec"))
+    vectors = learn_vectors(documents, vocabulary, source, lambda *report: told.append(report))
+    assert vectors.shape == (len(vocabulary), 3)
+    assert vectors[vocabulary.ids(["goalkeeper", "gene"])].tolist() == [[1, 2, 3], [4, 5, 6]]
+    share = 2 / len(vocabulary.words)
+    assert told[0][0] == f"reading word vectors, {share:.0%} of the words found"
