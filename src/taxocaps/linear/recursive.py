@@ -41,7 +41,7 @@ class Mixture:
 
     @property
     def scale(self) -> float:
-        """The sum of the squared factors: by how much w grows if a unit is added along its vectors."""
+        """The sum of the squared factors: the change of w per unit of a document that is added to its vectors."""
         return self.own**2 + float(self.factors @ self.factors)
 
 
