@@ -1,4 +1,4 @@
-"""How kernels are compiled; only modules of kernels import this, for it loads numba."""
+"""Compilation of kernels by numba; only modules of kernels import this, because it loads numba."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,11 +9,11 @@ __all__ = ["kernel"]
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile at the first call, without the interpreter's lock; keep the result on disk, where there is a place.
+    """Compile a function at its first call, releasing the interpreter's lock; cache the result on disk if possible.
 
-    numba notices a change of a kernel's own file only: kernels that call one another stand in one file.
+    numba only notices changes of a kernel's own file: kernels that call one another belong in one file.
     """
     try:
         return njit(cache=True, nogil=True)(function)
-    except RuntimeError:  # neither the package nor the user has a folder that can be written
+    except RuntimeError:  # no writable folder for the cache, neither in the package nor of the user
         return njit(nogil=True)(function)

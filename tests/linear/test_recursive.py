@@ -1,19 +1,27 @@
-"""Weights drawn towards those of the parents, against dense minimisation and scikit-learn."""
+"""Recursive regularization against dense minimization and scikit-learn; its steps against scipy."""
 
 import itertools
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
-from scipy.special import expit
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import expit, xlogy
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
 from taxocaps.linear.config import LinearConfig
-from taxocaps.linear.nodes import Nodes
+from taxocaps.linear.kernels import _hinge_pair, _hinge_step, _logistic_pair, _logistic_step, add_rows
+from taxocaps.linear.model import LinearTask, Nodes
 from taxocaps.linear.recursive import fit_recursive, mixtures
-from taxocaps.linear.task import LinearTask
+
+CASES = [
+    (-3.0, 0.0, 0.1, 1.0),
+    (0.2, 0.7, 2.0, 1.0),
+    (4.0, 0.01, 5.0, 0.3),
+    (-20.0, 3.0, 40.0, 50.0),
+    (30.0, 2.0, 3.0, 2.0),
+]
 
 
 def edges_of(nodes, root):
@@ -116,3 +124,39 @@ def test_in_a_tree_weights_are_sums_along_the_path(tree):
         assert mixture.own in (0, 1)
         assert mixture.factors.tolist() == [1] * len(mixture.factors)
         assert mixture.own + len(mixture.factors) == tree.classes.taxonomy.depth(name) + 1  # the root is on it
+
+
+@pytest.mark.parametrize(("margin", "alpha", "curve", "C"), CASES)
+def test_a_hinge_step_goes_to_the_minimum(margin, alpha, curve, C):
+    def dual(new):
+        return curve * (new - alpha) ** 2 / 2 + margin * (new - alpha) + new**2 / (4 * C) - new
+
+    best = minimize_scalar(dual, bounds=(0, 1000), method="bounded", options={"xatol": 1e-10}).x
+    assert _hinge_step(margin, alpha, curve, C) == pytest.approx(best, abs=1e-4)
+
+
+@pytest.mark.parametrize(("margin", "alpha", "curve", "C"), CASES)
+def test_a_logistic_step_goes_to_the_minimum(margin, alpha, curve, C):
+    def dual(new):
+        return curve * (new - alpha) ** 2 / 2 + margin * (new - alpha) + xlogy(new, new) + xlogy(C - new, C - new)
+
+    alpha = min(alpha, C)
+    best = minimize_scalar(dual, bounds=(0, C), method="bounded", options={"xatol": 1e-10}).x
+    assert _logistic_step(margin, alpha, curve, C) == pytest.approx(best, abs=1e-4)
+
+
+@pytest.mark.parametrize("pair", [_hinge_pair, _logistic_pair])
+@pytest.mark.parametrize("margin", [-2.0, 0.5, 3.0])
+def test_a_conjugate_meets_its_loss_at_one_dual_variable(pair, margin):
+    gaps = [sum(pair(margin, alpha, 2.0)) + alpha * margin for alpha in np.linspace(0, 2, 2001)]
+    if pair is _hinge_pair:
+        gaps = [sum(pair(margin, alpha, 2.0)) + alpha * margin for alpha in np.linspace(0, 20, 20001)]
+    assert min(gaps) == pytest.approx(0, abs=1e-5)
+    assert min(gaps) > -1e-9
+
+
+def test_rows_are_added_up(tree):
+    factors, total = np.random.default_rng(0).normal(size=60), np.zeros(26)
+    X = tree.X.astype(np.float32)
+    add_rows(X.data, X.indices.astype(np.int32), X.indptr.astype(np.int64), factors, total)
+    np.testing.assert_allclose(total, np.append(X.toarray().T @ factors, factors.sum()), rtol=1e-5, atol=1e-6)

@@ -1,4 +1,4 @@
-"""A margin between paths, against a dense solution of the quadratic programme."""
+"""A margin between paths, against a dense solution of the quadratic programme; violations against brute force."""
 
 import numpy as np
 import pytest
@@ -6,15 +6,15 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
 from taxocaps.linear.config import LinearConfig
-from taxocaps.linear.nodes import Nodes
-from taxocaps.linear.structured import fit_structured, scores_structured
-from taxocaps.linear.task import LinearTask
+from taxocaps.linear.kernels import violations
+from taxocaps.linear.model import LinearTask, Nodes
+from taxocaps.linear.structured import _common, _lists, _rows, fit_structured, structured_scores
 
 
 def dense(case):
     """Features with a 1, paths [L, nodes], distances [L, L], and examples."""
     X = np.hstack([case.values, np.ones((len(case.values), 1))])
-    paths = Nodes.of(case.classes).closure.toarray().astype(float)
+    paths = Nodes.of(case.classes).paths.toarray().astype(float)
     distances = np.abs(paths[:, None] - paths[None]).sum(axis=2)
     return X, paths, distances, np.argwhere(case.labels)
 
@@ -73,19 +73,23 @@ def test_a_pass_more_lowers_the_gap(tree):
     config = LinearConfig(structure="structured", tolerance=1e-5)
     fit_structured(
         LinearTask(
-            tree.X, tree.Y, tree.classes, config, progress=lambda *told: notes.append(float(told[3].split()[-1]))
+            tree.X,
+            tree.Y,
+            tree.classes,
+            config,
+            progress=lambda *reported: notes.append(float(reported[3].split()[-1])),
         )
     )
     assert notes[-1] <= 1e-4 < notes[0]
 
 
-def test_scores_are_shares_of_one_that_grow_with_the_sum_along_the_path(graph):
+def test_scores_are_a_softmax_of_the_sums_along_the_paths(graph):
     nodes = Nodes.of(graph.classes)
     margins = np.random.default_rng(0).normal(size=(20, len(nodes))).astype(np.float32)
-    scores = scores_structured(margins, graph.classes)
+    scores = structured_scores(margins, graph.classes)
     np.testing.assert_allclose(scores.sum(axis=1), 1, rtol=1e-5)
     for document in range(20):
-        f = [sum(margins[document, node] for node in path.nonzero()[0]) for path in nodes.closure.toarray()]
+        f = [sum(margins[document, node] for node in path.nonzero()[0]) for path in nodes.paths.toarray()]
         assert np.argsort(f).tolist() == np.argsort(scores[document]).tolist()
         assert np.log(scores[document, 1] / scores[document, 0]) == pytest.approx(2 * (f[1] - f[0]), abs=1e-4)
 
@@ -95,3 +99,31 @@ def test_documents_without_labels_teach_nothing(tree):
         LinearTask(tree.X, csr_array(tree.Y.shape, dtype=bool), tree.classes, LinearConfig(structure="structured"))
     )
     assert weights.coef.nnz == 0
+
+
+def edges_between(taxonomy, first, second):
+    """The distance of two labels of a tree, by climbing from both."""
+    paths_up = [[name, *reversed(taxonomy.ancestors(name))] for name in (first, second)]
+    meeting = next(name for name in paths_up[0] if name in paths_up[1])
+    return paths_up[0].index(meeting) + paths_up[1].index(meeting)
+
+
+@pytest.mark.parametrize("document", range(8))
+def test_the_worst_competitor_is_that_of_brute_force(document, tree):
+    nodes, taxonomy, names = Nodes.of(tree.classes), tree.classes.taxonomy, tree.classes.names
+    weights = np.random.default_rng(document).normal(size=(26, len(nodes))).astype(np.float32)
+    paths = nodes.paths.toarray()
+    features = np.append(tree.values[document], 1)
+    f = [features @ weights[:, path].sum(axis=1) for path in paths]
+    X, Y = csr_array(tree.X, dtype=np.float32), csr_array(tree.Y)
+    for label in np.flatnonzero(tree.labels[document]):
+        expected = [
+            -np.inf
+            if other != label and tree.labels[document, other]
+            else edges_between(taxonomy, names[label], names[other]) + f[other] - f[label]
+            for other in range(len(names))
+        ]
+        found = np.empty(len(names))
+        violations(_rows(X), _lists(Y), _lists(nodes.paths), _common(nodes), document, label, weights, found)
+        np.testing.assert_allclose(found, expected, atol=1e-4)
+        assert found.argmax() == np.argmax(expected)

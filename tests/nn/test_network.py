@@ -2,12 +2,15 @@
 
 import subprocess
 import sys
+import textwrap
+from typing import ClassVar, Literal
 
 import pytest
 import torch
 from torch import nn
 
-from taxocaps.config import json_schema
+import taxocaps.nn.network
+from taxocaps.config import Config, json_schema
 from taxocaps.nn.network import PADDING, Network, SequenceNetwork, Sizes, word_embedding
 from taxocaps.nn.networks import NETWORKS
 
@@ -63,6 +66,17 @@ def test_the_vector_of_padding_is_zero_and_stays_so():
     assert not embedding.weight[PADDING].any()
     assert not embedding.weight.grad[PADDING].any()
     assert embedding.weight.grad[4].all()
+
+
+def test_the_example_of_the_documentation_works():
+    _, _, text = taxocaps.nn.network.__doc__.partition("The class::\n")
+    code, _, _ = text.partition("\nand the entry point")
+    names = {**vars(taxocaps.nn.network), "Config": Config, "ClassVar": ClassVar, "Literal": Literal}
+    exec(textwrap.dedent(code), names)
+    network = names["MeanNetwork"](names["MeanConfig"](), SIZES)
+    values = network(torch.tensor([[4, 5], [6, PADDING]], dtype=torch.int32), torch.tensor([2, 1]))
+    assert values.shape == (2, SIZES.labels)
+    assert network.word_vectors.shape == (SIZES.vocabulary, SIZES.D)
 
 
 def test_word_vectors_may_have_any_name():

@@ -1,1 +1,1 @@
-"""Linear classifiers over bags of words: CSR features and CSR labels in, weights out."""
+"""Linear classifiers over bags of words: CSR features and labels in, weights out; `methods.py` lists the methods."""

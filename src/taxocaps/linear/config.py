@@ -9,19 +9,19 @@ __all__ = ["LinearConfig"]
 
 
 class LinearConfig(Config):
-    """How linear classifiers are fitted.
+    """Options of linear classifiers.
 
     Attributes:
-        loss: "logistic" gives logistic regression, "hinge" a support vector machine. The hinge is squared, as is
-            scikit-learn's default, except in the structured method, which has the plain one.
-        structure: How the taxonomy is used: not at all, by one decision after the other from the top down, by drawing
+        loss: "logistic" for logistic regression, "hinge" for a support vector machine. The hinge is squared, as in
+            scikit-learn's default, except in the structured method.
+        structure: How the taxonomy is used: not at all (one-vs-rest), by decisions from the top down, by regularizing
             the weights of a label towards those of its parents, or by a margin between paths.
-        C: What an error on a document costs, against 1/2 for the squared length of the weights.
-        drop_below: Weights of a smaller absolute value are dropped; 0 keeps all.
-        tolerance: How near the minimum the solvers stop: liblinear's tolerance; in the recursive and the structured
-            method a tenth of the duality gap, as a share of the objective.
-        iterations: Passes over the documents, at most; the recursive method makes 15 at a time.
-        root: Whether the recursive method learns the weights at the root, or holds them at 0.
+        C: Inverse regularization strength, the cost of errors relative to 1/2 of the squared norm of the weights.
+        drop_below: Weights with a smaller absolute value are set to 0; 0 keeps all.
+        tolerance: Tolerance of the stopping criterion: that of liblinear; in the recursive and the structured method a
+            tenth of the duality gap, relative to the objective.
+        iterations: Maximum number of passes over the documents; the recursive method makes 15 at a time.
+        root: Whether the recursive method learns the weights of the root, or fixes them at 0.
     """
 
     section: ClassVar[str] = "linear"
@@ -35,6 +35,6 @@ class LinearConfig(Config):
     root: Literal["learned", "zero"] = "learned"
 
     def model_post_init(self, context: object, /) -> None:
-        """Check every field; a margin between paths is a matter of the hinge."""
+        """Check that the structured method has the hinge loss."""
         if self.structure == "structured" and self.loss != "hinge":
             raise ConfigError(f"{self.key('loss')} must be hinge if {self.key('structure')} is structured")

@@ -1,4 +1,7 @@
-"""The linear methods by structure."""
+"""The linear methods by how they use the taxonomy, and the contribution of words to their decisions.
+
+Fitting imports scikit-learn or numba; scores and contributions need neither.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -6,25 +9,26 @@ from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from taxocaps.corpus.classes import Classes
-from taxocaps.linear.flat import fit_flat, scores_flat
+from taxocaps.linear.config import LinearConfig
+from taxocaps.linear.model import LinearTask, LinearWeights, Nodes
+from taxocaps.linear.one_vs_rest import fit_one_vs_rest, logistic_scores
 from taxocaps.linear.recursive import fit_recursive
-from taxocaps.linear.structured import fit_structured, scores_structured
-from taxocaps.linear.task import LinearTask
-from taxocaps.linear.top_down import fit_top_down, scores_top_down
-from taxocaps.linear.weights import LinearWeights
+from taxocaps.linear.structured import fit_structured, structured_scores
+from taxocaps.linear.top_down import fit_top_down, top_down_scores
 
-__all__ = ["METHODS", "Method"]
+__all__ = ["METHODS", "Method", "word_contributions"]
 
 
 @dataclass(frozen=True)
 class Method:
-    """A way to use the taxonomy.
+    """A linear method.
 
     Attributes:
-        fit: Gives weights with K rows; what the rows are, the method knows.
-        scores: Makes margins, [n, K], to scores, float32 [n, L], from 0 to 1.
+        fit: Fits weights with K rows; what they stand for depends on the method.
+        scores: Turns margins, [n, K], into scores, float32 [n, L], from 0 to 1.
     """
 
     fit: Callable[[LinearTask], LinearWeights]
@@ -33,10 +37,54 @@ class Method:
 
 METHODS: Mapping[str, Method] = MappingProxyType(
     {
-        "flat": Method(fit_flat, scores_flat),
-        "top_down": Method(fit_top_down, scores_top_down),
-        "recursive": Method(fit_recursive, scores_flat),
-        "structured": Method(fit_structured, scores_structured),
+        "flat": Method(fit_one_vs_rest, logistic_scores),
+        "top_down": Method(fit_top_down, top_down_scores),
+        "recursive": Method(fit_recursive, logistic_scores),
+        "structured": Method(fit_structured, structured_scores),
     }
 )
 """The methods, by `LinearConfig.structure`."""
+
+
+def word_contributions(
+    weights: LinearWeights, bag: csr_array, label: int, classes: Classes, config: LinearConfig
+) -> NDArray[np.float32]:
+    """The contribution of each word of a document to a label: weight times value.
+
+    Flat and recursive models have one classifier per label. Top-down, the classifier that decides is the one with the
+    smallest margin on the best path to the label: its score is the label's. In the structured method the classifiers of
+    all nodes on the path of the label are summed.
+
+    Args:
+        weights: The classifiers.
+        bag: CSR [1, V], the document.
+        label: The column of the label.
+        classes: The L labels.
+        config: The options; the structure is used.
+
+    Returns:
+        float32 [words of the document], in the order of `bag.indices`; with the intercepts they sum to the margin.
+    """
+    rows = _deciding_rows(weights.margins(bag)[0], label, classes, config.structure)
+    coef = np.asarray(weights.coef[rows][:, bag.indices].sum(axis=0)).ravel()
+    contributions: NDArray[np.float32] = (coef * bag.data).astype(np.float32)
+    return contributions
+
+
+def _deciding_rows(margins: NDArray[np.float32], label: int, classes: Classes, structure: str) -> NDArray[np.int64]:
+    if structure not in ("top_down", "structured"):
+        return np.array([label])
+    nodes = Nodes.of(classes)
+    if structure == "structured":
+        return nodes.paths[[label]].indices.astype(np.int64)  # type: ignore[no-any-return]
+    return np.array([_bottleneck(margins, label, nodes)])
+
+
+def _bottleneck(margins: NDArray[np.float32], label: int, nodes: Nodes) -> int:
+    """The row of the classifier with the smallest margin on the best path to the label."""
+    deciding = list(range(len(nodes)))
+    for node, parents in enumerate(nodes.parents):  # parents come first
+        if parents:
+            above = max((deciding[parent] for parent in parents), key=margins.__getitem__)
+            deciding[node] = min(node, above, key=margins.__getitem__)
+    return int(min(len(nodes) + label, deciding[nodes.own[label]], key=margins.__getitem__))

@@ -1,4 +1,4 @@
-"""HR-LR and HR-SVM: the weights of a label are drawn towards those of its parents (Gopal and Yang 2013).
+"""HR-LR and HR-SVM: recursive regularization of the weights of labels towards their parents (Gopal and Yang 2013).
 
 S. Gopal, Y. Yang: Recursive regularization for large-scale classification with hierarchical and graphical
 dependencies. KDD 2013.
@@ -11,31 +11,28 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from taxocaps.linear.binary import carriers
-from taxocaps.linear.nodes import Nodes
-from taxocaps.linear.task import LinearTask
-from taxocaps.linear.weights import LinearWeights, sparse_row, stack
+from taxocaps.linear.model import LinearTask, LinearWeights, Nodes, documents_by_label, sparse_row, stack
 
 __all__ = ["Mixture", "fit_recursive", "mixtures"]
 
 _PASSES = 3
-"""Passes over the documents of a label before the next label has its turn."""
+"""Passes over the documents of a label before the next label."""
 
 _ROUNDS = 5
-"""After this many rounds over the labels all documents are visited again, and not those with a part in w alone."""
+"""Rounds over the labels of which the first visits all documents, the others only support vectors."""
 
-_LOOSER = 10
-"""How many times `config.tolerance` the duality gap may be; the figures of merit move no more by then."""
+_GAP_FACTOR = 10
+"""The duality gap at which fitting stops, as a multiple of `config.tolerance`; metrics no longer change then."""
 
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """How the weights of a label are mixed: w = own * v + sum_s factors[s] * v_s.
+    """The weights of a label as a linear combination: w = own * v + sum_s factors[s] * v_s.
 
     Attributes:
-        own: The factor of a vector that only this label has; 0 for a label that others are below.
-        shared: int64 [S], the numbers of vectors that it has in common with others.
-        factors: float64 [S].
+        own: The factor of the vector that only this label has; 0 for a label with descendants.
+        shared: int64 [S], the indices of the vectors that it shares with other labels.
+        factors: float64 [S], their factors.
     """
 
     own: float
@@ -44,30 +41,31 @@ class Mixture:
 
     @property
     def scale(self) -> float:
-        """What w gains for each unit that a document adds to the vectors, and so to w by all of them."""
+        """The sum of the squared factors: the change of w per unit of a document that is added to its vectors."""
         return self.own**2 + float(self.factors @ self.factors)
 
 
 def fit_recursive(task: LinearTask) -> LinearWeights:
-    """Minimise 1/2 sum_edges ||w_n - w_parent||^2 + C sum_labels sum_i loss(y_i w_label . x_i) over the nodes' weights.
+    """Minimize 1/2 sum_edges ||w_n - w_parent||^2 + C sum_labels sum_i loss(y_i w_label . x_i) over the nodes' weights.
 
-    Edges join every node to each of its parents, the nodes at the top to the root, and the root to 0, so that there is
-    one minimum. With `config.root` "zero" the root stays at 0. The intercept is part of w. Nodes below which there is
-    no column change nothing and are left out. As in the publication only leaves have documents; a label that is an
-    inner node has a leaf of its own below it: else its children would be drawn towards what tells it from the rest.
+    There is an edge from every node to each of its parents, from the top nodes to the root, and from the root to 0, so
+    that the minimum is unique. With `config.root` "zero" the weights of the root are 0. The intercept is part of w.
+    Nodes without labels below them change nothing and are left out. As in the publication only leaves have documents; a
+    label that is an inner node gets a leaf below it: otherwise its children would be regularized towards what separates
+    it from the rest.
 
-    In a tree w is the sum of vectors v, one for each node on the way from the root, and the penalty is
-    1/2 sum ||v||^2; `mixtures` finds such vectors for any graph. Then this is a support vector machine (or a logistic
-    regression) over all pairs of a document and a label at once, and it is solved as such, by dual coordinate descent
-    (Hsieh et al. 2008; Yu et al. 2011), label by label. It ends when the duality gap is below ten times
-    `config.tolerance` of the objective, as far as can be told without a further pass.
+    In a tree w is the sum of vectors v, one for each node on the path from the root, and the penalty is
+    1/2 sum ||v||^2; `mixtures` finds such vectors for any graph. This makes it one support vector machine (or logistic
+    regression) over all pairs of a document and a label, which is solved by dual coordinate descent (Hsieh et al. 2008;
+    Yu et al. 2011), label by label. It stops when the duality gap, as estimated during a pass, is below ten times
+    `config.tolerance`, relative to the objective.
 
     Memory: the vectors of inner nodes, float32 [inner nodes, V], and a float32 for each pair of a document and a label.
-    The vector of a leaf is made anew from these when its turn comes.
+    The vector of a leaf is recomputed from these when it is needed.
 
     Departure: the publication alternates between levels and solves each node exactly; with many leaves that follow
-    their parent this takes many rounds, for which reason all are solved together. The SVM's hinge is squared. A node
-    with several parents is drawn towards each of them; the publication has trees and undirected graphs.
+    their parent this takes many rounds, and so all are solved together. The SVM's hinge is squared. A node with several
+    parents is regularized towards each of them; the publication has trees and undirected graphs.
 
     Returns:
         Weights with a row for each label.
@@ -76,35 +74,35 @@ def fit_recursive(task: LinearTask) -> LinearWeights:
     descent = _Descent(task, mixtures(Nodes.of(task.classes).with_leaves(), config.root))
     for done in range(0, config.iterations, _ROUNDS * _PASSES):
         gap = descent.sweep(task.seed + done)
-        for number in range(1, _ROUNDS):
-            descent.sweep(task.seed + done + number, "support")
+        for extra in range(1, _ROUNDS):
+            descent.sweep(task.seed + done + extra, "support")
         task.progress("passes", done + _ROUNDS * _PASSES, None, f"duality gap {gap:.2g}")
-        if gap <= _LOOSER * config.tolerance:
+        if gap <= _GAP_FACTOR * config.tolerance:
             break
     return descent.weights()
 
 
 def mixtures(nodes: Nodes, root: str) -> list[Mixture]:
-    """Vectors v of the nodes, by which the penalty is 1/2 sum ||v||^2, and how the weights of each column arise.
+    """The weights of each label as a combination of vectors v, in which the penalty is 1/2 sum ||v||^2.
 
-    The penalty is a quadratic form. Nodes are eliminated one after the other, children first, as in a Cholesky
-    factorisation: a w_n^2 / 2 - w_n sum_p c_p w_p becomes (w_n - sum_p c_p / a w_p)^2 a / 2, less what the square has
-    too much. In a tree all numbers are 1.
+    The penalty is a quadratic form. Nodes are eliminated one after another, children first, as in a Cholesky
+    factorization: a w_n^2 / 2 - w_n sum_p c_p w_p becomes (w_n - sum_p c_p / a w_p)^2 a / 2, minus the remainder of the
+    square. In a tree all factors are 1.
     """
     rows = _eliminated(nodes, root)
     inner = sorted({above for node, row in enumerate(rows) for above in row if above != node})
-    place = {node: number for number, node in enumerate(inner)}
-    found = []
+    index = {node: vector for vector, node in enumerate(inner)}
+    mixed = []
     for node in nodes.own.tolist():
-        shared = sorted(above for above in rows[node] if above in place)
-        numbers, factors = [place[above] for above in shared], [rows[node][above] for above in shared]
-        own = 0.0 if node in place else rows[node][node]
-        found.append(Mixture(own, np.array(numbers, np.int64), np.array(factors, np.float64)))
-    return found
+        shared = sorted(above for above in rows[node] if above in index)
+        vectors, factors = [index[above] for above in shared], [rows[node][above] for above in shared]
+        own = 0.0 if node in index else rows[node][node]
+        mixed.append(Mixture(own, np.array(vectors, np.int64), np.array(factors, np.float64)))
+    return mixed
 
 
 def _eliminated(nodes: Nodes, root: str) -> list[dict[int, float]]:
-    """For each node the vectors that its weights are mixed of, and their factors; the root comes last, if it is one."""
+    """For each node the vectors of its weights and their factors; the root, if it is learned, comes last."""
     top = len(nodes)
     parents = [above or ((top,) if root == "learned" else ()) for above in nodes.parents]
     diagonal = [float(max(len(above), 1)) for above in parents] + [1.0]
@@ -124,12 +122,12 @@ def _eliminated(nodes: Nodes, root: str) -> list[dict[int, float]]:
 
 
 def _eliminate(node: int, links: list[dict[int, float]], diagonal: list[float]) -> None:
-    """Take the square of a node out of the form; its parents become linked, the later ones to the earlier."""
+    """Eliminate a node from the quadratic form; this links its parents, later ones to earlier ones."""
     top = len(links) - 1
     above = sorted(links[node].items(), key=lambda item: -1 if item[0] == top else item[0])  # the root comes first
-    for place, (first, link) in enumerate(above):
+    for i, (first, link) in enumerate(above):
         diagonal[first] -= link**2 / diagonal[node]
-        for second, other in above[place + 1 :]:
+        for second, other in above[i + 1 :]:
             links[second][first] = links[second].get(first, 0.0) + link * other / diagonal[node]
 
 
@@ -140,30 +138,30 @@ class _Descent:
         X = csr_array(task.X, dtype=np.float32)
         self.rows = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int64))
         self.lengths = np.asarray(X.multiply(X).sum(axis=1), np.float64).ravel() + 1
-        self.carriers = carriers(task.Y)
+        self.positives = documents_by_label(task.Y)
         self.mixed, self.config = mixed, task.config
         n_shared = 1 + max((int(mixture.shared.max(initial=-1)) for mixture in mixed), default=-1)
         self.shared = np.zeros((n_shared, X.shape[1] + 1), np.float32)
         self.alphas = np.zeros((len(mixed), X.shape[0]), np.float32)
 
     def sweep(self, seed: int, documents: Literal["all", "support"] = "all") -> float:
-        """Give each label a turn; returns the duality gap as a share of the objective, as it was seen on the way.
+        """Optimize each label once; returns the relative duality gap, as estimated during the pass.
 
         Args:
-            seed: Of the order of the documents.
-            documents: Which to visit: all, or those with a part in w.
+            seed: Random seed of the order of the documents.
+            documents: The documents to visit: all, or the support vectors.
         """
         penalty, gap, cost = 0.0, 0.0, 0.0
         for label in range(len(self.mixed)):
             own = self._own(label)
-            penalty += float(np.square(own).sum()) / 2  # not by BLAS, whose threads wait for one another
-            found = self._turn(label, own, seed, documents == "all")
-            gap, cost = gap + found[0], cost + found[1]
+            penalty += float(np.square(own).sum()) / 2  # not by BLAS: its threads would wait for one another
+            label_gap, label_cost = self._optimize(label, own, seed, documents == "all")
+            gap, cost = gap + label_gap, cost + label_cost
         penalty += float(np.einsum("sv,sv->", self.shared, self.shared)) / 2
         return gap / max(penalty + cost, np.finfo(float).tiny)
 
     def weights(self) -> LinearWeights:
-        """The weights of all labels; one row is dense at a time."""
+        """The weights of all labels; only one row at a time is dense."""
         rows, intercept = [], np.zeros(len(self.mixed), np.float32)
         for label, mixture in enumerate(self.mixed):
             w = self._mix(mixture, self._own(label))
@@ -171,8 +169,8 @@ class _Descent:
             intercept[label] = w[-1]
         return LinearWeights(stack(rows, self.shared.shape[1] - 1), intercept)
 
-    def _turn(self, label: int, own: NDArray[np.float64], seed: int, everything: bool) -> tuple[float, float]:
-        from taxocaps.linear.recursive_kernels import descend
+    def _optimize(self, label: int, own: NDArray[np.float64], seed: int, everything: bool) -> tuple[float, float]:
+        from taxocaps.linear.kernels import descend_label
 
         config, mixture, alphas = self.config, self.mixed[label], self.alphas[label]
         visited = np.arange(len(alphas)) if everything else np.flatnonzero(alphas)
@@ -180,15 +178,15 @@ class _Descent:
         w = before.copy()
         start = np.uint64(seed) << np.uint64(32) | np.uint64(label)
         fixed = (mixture.scale, config.C, config.loss == "logistic", visited, _PASSES, start)
-        found: tuple[Any, Any] = descend(*self.rows, self.lengths, self._signs(label), alphas, w, *fixed)
-        gained = ((w - before) / mixture.scale).astype(np.float32)
+        result: tuple[Any, Any] = descend_label(*self.rows, self.lengths, self._signs(label), alphas, w, *fixed)
+        change = ((w - before) / mixture.scale).astype(np.float32)
         for vector, factor in zip(mixture.shared.tolist(), mixture.factors.tolist(), strict=True):
-            self.shared[vector] += np.float32(factor) * gained
-        return found
+            self.shared[vector] += np.float32(factor) * change
+        return result
 
     def _own(self, label: int) -> NDArray[np.float64]:
         """The vector that only this label has, [V + 1]."""
-        from taxocaps.linear.recursive_kernels import add_rows
+        from taxocaps.linear.kernels import add_rows
 
         own = np.zeros(self.shared.shape[1])
         if self.mixed[label].own:
@@ -203,5 +201,5 @@ class _Descent:
 
     def _signs(self, label: int) -> NDArray[np.float64]:
         signs = np.full(len(self.lengths), -1.0)
-        signs[self.carriers[label]] = 1
+        signs[self.positives[label]] = 1
         return signs

@@ -1,4 +1,4 @@
-"""TD-SVM: from the top of the taxonomy down, a classifier for each node (Liu et al. 2005).
+"""TD-SVM: a classifier for each node of the taxonomy, applied from the top down (Liu et al. 2005).
 
 T.-Y. Liu, Y. Yang, H. Wan, H.-J. Zeng, Z. Chen, W.-Y. Ma: Support vector machines classification with a very
 large-scale taxonomy. SIGKDD Explorations 7(1), 2005.
@@ -12,52 +12,50 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from taxocaps.corpus.classes import Classes
-from taxocaps.linear.binary import SURE, Documents, Problems, carriers, fit_problems
-from taxocaps.linear.nodes import Nodes
-from taxocaps.linear.task import LinearTask
-from taxocaps.linear.weights import LinearWeights
+from taxocaps.linear.model import LinearTask, LinearWeights, Nodes, documents_by_label
+from taxocaps.linear.one_vs_rest import CERTAIN, BinaryProblems, Documents, fit_problems
 
-__all__ = ["fit_top_down", "scores_top_down"]
+__all__ = ["fit_top_down", "top_down_scores"]
 
 
 def fit_top_down(task: LinearTask) -> LinearWeights:
     """Fit a classifier for each node, on the documents of its parents.
 
-    A document belongs to a node if it carries the node or anything below it, so labels may come with their ancestors or
-    without. The classifier of a node tells its documents from the others of its parents (of any parent, if there are
-    several; of all, below the root).
+    A document belongs to a node if it has the label of the node or of a descendant, so labels may or may not come with
+    their ancestors. The classifier of a node separates its documents from the others of its parents (of any parent, if
+    there are several; from all others, below the root).
 
-    A column asks one thing more: does a document that belongs to the node *carry* it? Where all of them do, as always
-    at leaves and wherever labels come with their ancestors, the answer is yes. Elsewhere the column has a classifier of
-    its own on the documents of the node, like a further leaf below it.
+    A label has a second classifier: does a document of its node *have* the label? If all of them do, as always at
+    leaves and wherever labels come with their ancestors, the answer is always yes. Otherwise it is fitted on the
+    documents of the node, like a further leaf below it.
 
     Returns:
-        Weights with a row for each node of `Nodes.of(classes)`, then one for each column.
+        Weights with a row for each node of `Nodes.of(classes)`, followed by one for each label.
     """
     nodes = Nodes.of(task.classes)
     everything = np.arange(task.X.shape[0])
-    below = carriers(csr_array(task.Y.astype(bool) @ nodes.closure))
+    members = documents_by_label(csr_array(task.Y.astype(bool) @ nodes.paths))
     groups: dict[tuple[int, ...], list[int]] = defaultdict(list)
     for node, parents in enumerate(nodes.parents):
         groups[parents].append(node)
     problems = [
-        Problems(_union(below, parents, everything), tuple(members), tuple(below[node] for node in members))
-        for parents, members in groups.items()
+        BinaryProblems(_union(members, parents, everything), tuple(group), tuple(members[node] for node in group))
+        for parents, group in groups.items()
     ]
     constants = np.zeros(len(nodes) + len(task.classes), np.float32)
-    for column, (node, carrying) in enumerate(zip(nodes.own.tolist(), carriers(task.Y), strict=True)):
-        if len(carrying) < len(below[node]):
-            problems.append(Problems(below[node], (len(nodes) + column,), (carrying,)))
+    for label, (node, positives) in enumerate(zip(nodes.own.tolist(), documents_by_label(task.Y), strict=True)):
+        if len(positives) < len(members[node]):
+            problems.append(BinaryProblems(members[node], (len(nodes) + label,), (positives,)))
         else:
-            constants[len(nodes) + column] = SURE
+            constants[len(nodes) + label] = CERTAIN
     return fit_problems(task, problems, constants)
 
 
-def scores_top_down(margins: NDArray[np.float32], classes: Classes) -> NDArray[np.float32]:
-    """At any cut, exactly those labels are given to which a way down leads whose nodes are all accepted.
+def top_down_scores(margins: NDArray[np.float32], classes: Classes) -> NDArray[np.float32]:
+    """At any threshold, a label is predicted if and only if all nodes of some path from the root to it are.
 
-    s(node) = min(logistic(margin), max over its parents s(parent)); the score of a column is the smaller of that of its
-    node and that of its own classifier.
+    s(node) = min(logistic(margin), max over its parents s(parent)); the score of a label is the smaller one of its node
+    and of its second classifier.
 
     Args:
         margins: float32 [n, nodes + L].
@@ -76,5 +74,5 @@ def scores_top_down(margins: NDArray[np.float32], classes: Classes) -> NDArray[n
     return np.ascontiguousarray(np.minimum(scores[nodes.own], scores[len(nodes) :]).T)
 
 
-def _union(below: tuple[Documents, ...], nodes: tuple[int, ...], everything: Documents) -> Documents:
-    return reduce(np.union1d, [below[node] for node in nodes]) if nodes else everything
+def _union(members: tuple[Documents, ...], nodes: tuple[int, ...], everything: Documents) -> Documents:
+    return reduce(np.union1d, [members[node] for node in nodes]) if nodes else everything

@@ -109,7 +109,7 @@ class Network(nn.Module):
 
 
 class SequenceNetwork(Network):
-    """A network that writes the labels of a document one after another; it has a loss of its own and no `forward`.
+    """A network that generates the labels of a document one after another; it has a loss of its own and no `forward`.
 
     Attributes:
         loss: The loss, [], of the arrays of a batch followed by the targets [B, L].

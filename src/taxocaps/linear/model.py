@@ -1,0 +1,150 @@
+"""What all linear methods share: the training task, the nodes of the taxonomy, and the fitted weights."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, hstack
+
+from taxocaps.corpus.classes import Classes
+from taxocaps.linear.config import LinearConfig
+from taxocaps.progress import Progress, silent
+
+__all__ = ["LinearTask", "LinearWeights", "Nodes", "SparseRow", "documents_by_label", "sparse_row", "stack"]
+
+SparseRow: TypeAlias = tuple[NDArray[np.int32], NDArray[np.float32]]
+"""The columns of the nonzero values of a row, and the values."""
+
+_CELLS = 4_000_000
+"""Margins that are computed at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinearTask:
+    """Training documents, their labels, and how to fit them.
+
+    Attributes:
+        X: CSR [n, V], the features of the documents.
+        Y: CSR [n, L] of bool, their labels.
+        classes: The L labels.
+        config: The options.
+        seed: Random seed; the same seed gives the same weights with any number of threads.
+        threads: Classifiers that are fitted in parallel, by methods that support it.
+        progress: Called as fitting proceeds.
+    """
+
+    X: csr_array
+    Y: csr_array
+    classes: Classes
+    config: LinearConfig
+    seed: int = 0
+    threads: int = 1
+    progress: Progress = silent
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """The labels of a model and all their ancestors but the root, in taxonomy order.
+
+    A root that is itself a label of the model is a node, but the parent of none.
+
+    Attributes:
+        paths: CSR [L, nodes] of bool: for each label its own node and those of its ancestors.
+        own: int64 [L], the node of each label.
+        parents: The parents of each node, which come before it.
+    """
+
+    paths: csr_array
+    own: NDArray[np.int64]
+    parents: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def of(cls, classes: Classes) -> "Nodes":
+        """The nodes for the labels of a model."""
+        taxonomy, full = classes.taxonomy, classes.full_closure
+        used = np.unique(full.indices)
+        index = {taxonomy.names[position]: node for node, position in enumerate(used.tolist())}
+        parents = tuple(
+            tuple(index[parent] for parent in taxonomy.parents(name) if parent != taxonomy.root) for name in index
+        )
+        own = np.array([index[name] for name in classes.names], np.int64)
+        return cls(csr_array(full[:, used]), own, parents)
+
+    def with_leaves(self) -> "Nodes":
+        """Add a leaf below every label that is an inner node; the leaf becomes the node of the label.
+
+        For methods in which only leaves have documents.
+        """
+        inner = {parent for parents in self.parents for parent in parents}
+        labels = [label for label, node in enumerate(self.own.tolist()) if node in inner]
+        own, count = self.own.copy(), len(self)
+        own[labels] = count + np.arange(len(labels))
+        leaves = csr_array((np.ones(len(labels), bool), (labels, np.arange(len(labels)))), (len(own), len(labels)))
+        parents = (*self.parents, *((node,) for node in self.own[labels].tolist()))
+        return Nodes(csr_array(hstack([self.paths, leaves])), own, parents)
+
+    def __len__(self) -> int:
+        return len(self.parents)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearWeights:
+    """The weights of K linear classifiers over V features.
+
+    Attributes:
+        coef: CSR [K, V] of float32.
+        intercept: float32 [K].
+    """
+
+    coef: csr_array
+    intercept: NDArray[np.float32]
+
+    def margins(self, X: csr_array) -> NDArray[np.float32]:
+        """The decision function of each classifier for each document: X coef' + intercept.
+
+        Args:
+            X: CSR [n, V].
+
+        Returns:
+            float32 [n, K]. Further memory: a few million margins, and a transposed copy of `coef`.
+        """
+        step = max(1, _CELLS // max(len(self.intercept), 1))
+        margins = np.empty((X.shape[0], len(self.intercept)), np.float32)
+        for start in range(0, len(margins), step):
+            product = X[start : start + step].astype(np.float32) @ self._transposed  # [step, K]
+            margins[start : start + step] = product.toarray() + self.intercept
+        return margins
+
+    @cached_property
+    def _transposed(self) -> csr_array:
+        """CSR [V, K]: a product reads only the rows of the words of a document."""
+        return csr_array(self.coef.T)
+
+
+def sparse_row(values: NDArray[np.floating], drop_below: float) -> SparseRow:
+    """The nonzero weights of one classifier, [V], without those of an absolute value below `drop_below`.
+
+    >>> [part.tolist() for part in sparse_row(np.array([0.5, -0.01, 0.0]), 0.1)]
+    [[0], [0.5]]
+    """
+    kept = np.flatnonzero(np.abs(values) >= max(drop_below, np.finfo(np.float32).tiny))
+    return kept.astype(np.int32), values[kept].astype(np.float32)
+
+
+def stack(rows: Sequence[SparseRow], width: int) -> csr_array:
+    """CSR [rows, width] of float32."""
+    starts = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum([len(columns) for columns, _ in rows], out=starts[1:])
+    columns = np.concatenate([np.empty(0, np.int32), *(columns for columns, _ in rows)])
+    values = np.concatenate([np.empty(0, np.float32), *(values for _, values in rows)])
+    return csr_array((values, columns, starts), shape=(len(rows), width))
+
+
+def documents_by_label(Y: csr_array) -> tuple[NDArray[np.integer], ...]:
+    """The sorted indices of the documents of each label, for the columns of CSR [n, L]."""
+    columns = Y.tocsc()
+    columns.sort_indices()
+    return tuple(np.split(columns.indices, columns.indptr[1:-1]))

@@ -1,0 +1,83 @@
+"""Binary problems, and one-vs-rest classifiers against scikit-learn."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.svm import LinearSVC
+
+import taxocaps.linear.one_vs_rest
+from taxocaps.linear.config import LinearConfig
+from taxocaps.linear.model import LinearTask, documents_by_label
+from taxocaps.linear.one_vs_rest import CERTAIN, BinaryProblems, fit_one_vs_rest, fit_problems, logistic_scores
+from taxocaps.progress import silent
+
+
+def fitted(X, problems, constants, threads=1, progress=silent, **options):
+    task = LinearTask(X, None, None, LinearConfig(**options), threads=threads, progress=progress)
+    return fit_problems(task, problems, np.array(constants, np.float32))
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+def test_threads_change_nothing(loss, tree, monkeypatch):
+    monkeypatch.setattr(taxocaps.linear.one_vs_rest, "_MIN_PARALLEL_WORK", 0)
+    problems = [
+        BinaryProblems(np.arange(60), tuple(range(5)), documents_by_label(tree.Y)),
+        BinaryProblems(np.arange(30), (5,), (np.arange(9),)),
+    ]
+    one, two = (fitted(tree.X, problems, np.zeros(6), threads, loss=loss) for threads in (1, 2))
+    assert (one.coef != two.coef).nnz == 0
+    assert one.intercept.tolist() == two.intercept.tolist()
+
+
+def test_problems_with_positives_or_negatives_only_are_certain(tree):
+    everything = np.arange(60)
+    weights = fitted(tree.X, [BinaryProblems(everything, (0, 2), (everything, everything[:0]))], [0, 7, 0])
+    assert weights.coef.nnz == 0
+    assert weights.intercept.tolist() == [CERTAIN, 7, -CERTAIN]
+    assert expit(np.float32(CERTAIN)) == 1
+
+
+def test_documents_that_are_left_out_do_not_count(tree):
+    documents = np.arange(10, 40)
+    labels = documents_by_label(tree.Y)
+    chosen = tuple(np.intersect1d(found, documents) for found in labels)
+    part = fitted(tree.X, [BinaryProblems(documents, tuple(range(5)), chosen)], np.zeros(5))
+    alone = fitted(
+        csr_array(tree.X[10:40]),
+        [BinaryProblems(np.arange(30), tuple(range(5)), documents_by_label(tree.Y[10:40]))],
+        np.zeros(5),
+    )
+    assert part.coef.nnz > 0
+    np.testing.assert_array_equal(part.coef.toarray(), alone.coef.toarray())
+
+
+def test_documents_without_any_feature_leave_the_intercept():
+    problems = [BinaryProblems(np.arange(4), (0, 1), (np.array([0]), np.array([0, 1, 2])))]
+    weights = fitted(csr_array((4, 3)), problems, [0, 0])
+    assert weights.coef.nnz == 0
+    assert weights.intercept[0] < 0 < weights.intercept[1]
+
+
+def test_solvers_that_did_not_converge_are_reported(tree):
+    notes = []
+    problems = [BinaryProblems(np.arange(60), (0,), (documents_by_label(tree.Y)[0],))]
+    fitted(tree.X, problems, [0], progress=lambda *told: notes.append(told[3]), iterations=1)
+    assert notes == ["1 stopped at linear.iterations"]
+
+
+@pytest.mark.parametrize("C", [0.3, 5.0])
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+def test_margins_are_those_of_scikit_learn(loss, C, tree):
+    model = LinearSVC(C=C, tol=1e-8) if loss == "hinge" else LogisticRegression(C=C, solver="liblinear", tol=1e-8)
+    expected = OneVsRestClassifier(model).fit(tree.values, tree.labels.astype(int)).decision_function(tree.values)
+    config = LinearConfig(loss=loss, C=C, drop_below=0.0, tolerance=1e-8)
+    margins = fit_one_vs_rest(LinearTask(tree.X, tree.Y, tree.classes, config)).margins(tree.X)
+    np.testing.assert_allclose(margins, expected, atol=1e-4)
+
+
+def test_scores_are_the_logistic_function_of_margins(tree):
+    margins = np.linspace(-5, 5, 10, dtype=np.float32).reshape(2, 5)
+    np.testing.assert_allclose(logistic_scores(margins, tree.classes), expit(margins), rtol=1e-6)
