@@ -1,8 +1,11 @@
+"""Documents and data sets."""
+
 import dataclasses
 
 import pytest
 
-from taxocaps.corpus.document import Document, document_name
+from taxocaps.corpus.document import Dataset, Document, document_name
+from taxocaps.taxonomy.tree import Taxonomy
 
 
 def test_defaults_say_that_nothing_is_known():
@@ -31,3 +34,12 @@ def test_ready_tokens_win_over_the_text():
     assert Document("a b").content == "a b"
     assert Document("a b", tokens=("x",)).content == ("x",)
     assert Document("a b", tokens=()).content == ()
+
+
+def test_a_dataset_holds_splits_and_taxonomy():
+    taxonomy = Taxonomy.from_edges([("all", "a")])
+    dataset = Dataset("mini", {"train": (Document("x", labels=("a",)),)}, taxonomy)
+    assert dataset.splits["train"][0].labels == ("a",)
+    assert dataset.taxonomy is taxonomy
+    assert dataset.description == ""
+    assert list(dataset.documents()) == [("train", dataset.splits["train"][0])]

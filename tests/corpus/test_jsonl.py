@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taxocaps.corpus.document import Document
-from taxocaps.corpus.fields import CorpusConfig
 from taxocaps.corpus.jsonl import read_jsonl, write_jsonl
+from taxocaps.corpus.readers import CorpusConfig
 
 
 def records(path, content, **options):
@@ -22,12 +22,12 @@ def path(tmp_path):
 def test_one_object_a_line_with_its_place(path):
     first, second = records(path, b'{"text": "a"}\n{"text": "b"}')
     assert (first.fields, first.problem) == ({"text": "a"}, None)
-    assert second.place == f"{path}, line 2"
+    assert second.location == f"{path}, line 2"
 
 
 def test_blank_lines_count_but_give_nothing(path):
     (record,) = records(path, b'\n  \n{"text": "a"}\n\n')
-    assert record.place.endswith("line 3")
+    assert record.location.endswith("line 3")
 
 
 def test_byte_order_mark_and_crlf(path):
@@ -41,21 +41,21 @@ def test_byte_order_mark_and_crlf(path):
         (b'{"text": "a",}', "invalid JSON at column 14"),
         (b'{"text": "a"} {"text": "b"}', "invalid JSON at column 15: Extra data"),
         (b'[{"text": "a"},', "jq -c"),
-        (b"[1, 2]", "must hold a JSON object {...}; it starts with '[1, 2]'"),
-        (b'"text"', "must hold a JSON object"),
-        (b"null", "must hold a JSON object"),
+        (b"[1, 2]", "must be a JSON object {...}; it starts with '[1, 2]'"),
+        (b'"text"', "must be a JSON object"),
+        (b"null", "must be a JSON object"),
         (b"[" * 100_000, "nested too deep"),
-        (b"1" * 10_000, "a number too long"),
+        (b"1" * 10_000, "a number is too long"),
         (b'{"text": "\xff"}', "not valid UTF-8"),
         (b'{"text": "a\x00"}', "NUL"),
-        (rb'{"text": "\ud83d"}', "half of a character"),
-        (rb'{"\ud83d": "a"}', "half of a character"),
+        (rb'{"text": "\ud83d"}', "half of a surrogate pair"),
+        (rb'{"\ud83d": "a"}', "half of a surrogate pair"),
     ],
 )
 def test_broken_lines_are_told_and_the_next_is_read(path, line, words):
     broken, good = records(path, line + b'\n{"text": "b"}\n')
     assert words in broken.problem
-    assert broken.place == f"{path}, line 1"
+    assert broken.location == f"{path}, line 1"
     assert "\n" not in broken.problem
     assert good.fields == {"text": "b"}
 

@@ -4,8 +4,8 @@ import sys
 import pytest
 
 from taxocaps.corpus.document import Document
-from taxocaps.corpus.fields import CorpusConfig, to_document
 from taxocaps.corpus.parquet import read_parquet, write_parquet
+from taxocaps.corpus.readers import CorpusConfig, to_document
 from taxocaps.errors import CorpusError, FileError
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -38,7 +38,7 @@ def test_null_labels_are_no_label_field(path):
 def test_places_are_rows_over_several_batches(path):
     write_parquet(path, (Document(str(n)) for n in range(2500)), CorpusConfig())
     records = list(read_parquet(path, CorpusConfig()))
-    assert records[2345].place == f"{path}, row 2346"
+    assert records[2345].location == f"{path}, row 2346"
     assert [record.fields["text"] for record in records] == [str(n) for n in range(2500)]
 
 
@@ -69,7 +69,7 @@ def test_no_file_and_outer_compression_are_told(tmp_path):
     with pytest.raises(FileError, match="no such file"):
         read(tmp_path / "none.parquet")
     for action in (read, lambda path: write_parquet(path, [Document("a")], CorpusConfig())):
-        with pytest.raises(FileError, match="compressed inside"):
+        with pytest.raises(FileError, match="compressed internally"):
             action(tmp_path / "d.parquet.gz")
 
 
@@ -87,7 +87,7 @@ def test_without_pyarrow_the_extra_is_named(tmp_path):
     program = (
         "import sys; sys.modules['pyarrow'] = None\n"
         "from pathlib import Path\n"
-        "from taxocaps.corpus.fields import CorpusConfig\n"
+        "from taxocaps.corpus.readers import CorpusConfig\n"
         "from taxocaps.corpus.parquet import read_parquet\n"
         "from taxocaps.errors import MissingExtraError\n"
         "try: next(read_parquet(Path('d.parquet'), CorpusConfig()))\n"

@@ -1,21 +1,34 @@
+"""Reading documents: formats, fields, errors, readers of other packages."""
+
 import gzip
 import io
 import lzma
+import os
 import subprocess
 import sys
 import tracemalloc
 from pathlib import Path
-from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from taxocaps.config import resolve
 from taxocaps.corpus.document import Document
-from taxocaps.corpus.fields import CorpusConfig, Format
-from taxocaps.corpus.readers import READERS, SUFFIXES, ReadReport, format_of, read_documents
+from taxocaps.corpus.readers import (
+    READERS,
+    CorpusConfig,
+    ReadReport,
+    Record,
+    check_columns,
+    encoding_problem,
+    format_of,
+    read_documents,
+    split_labels,
+    to_document,
+)
 from taxocaps.corpus.writers import write_documents
-from taxocaps.errors import CorpusError, FileError, TaxocapsError
+from taxocaps.errors import ConfigError, CorpusError, FileError, TaxocapsError
 
 LINES = b'{"text": "a", "split": "train"}\n{"text": \n{"text": "b", "split": "dev"}\n{"txt": "c"}\n'
 
@@ -37,7 +50,69 @@ def path(tmp_path):
 
 
 def test_every_format_has_a_reader_and_a_suffix():
-    assert set(READERS) == set(get_args(Format)) == set(SUFFIXES.values())
+    assert list(READERS) == ["jsonl", "csv", "tsv", "parquet", "text"]
+    suffixes = [suffix for reader in READERS.values() for suffix in reader.suffixes]
+    assert len(suffixes) == len(set(suffixes)) == 9
+    for name, reader in READERS.items():
+        assert [format_of(Path(f"a{suffix}")) for suffix in reader.suffixes] == [name] * len(reader.suffixes)
+
+
+PLUGIN = """
+from taxocaps.corpus import Reader, Record
+
+def read(path, config):
+    for number, line in enumerate(path.read_text(config.encoding).splitlines(), 1):
+        yield Record(f"{path}, line {number}", {config.text_field: line, config.labels_field: ["a"]})
+
+READER = Reader(read, (".lst", ".jsonl"))
+"""
+
+PROGRAM = """
+import sys
+from pathlib import Path
+from taxocaps.corpus import READERS, CorpusConfig, read_documents
+from taxocaps.errors import TaxocapsError
+
+assert "pyarrow" not in sys.modules
+for path, config in [("a.lst", None), ("b.x", CorpusConfig(format="lines")), ("c.jsonl", None)]:
+    print([(document.text, document.labels) for document in read_documents(path, config)])
+for action in (lambda: CorpusConfig(format="linse"), lambda: read_documents("b.x")):
+    try:
+        action()
+    except TaxocapsError as error:
+        print(error)
+print("pyarrow" in sys.modules, READERS.is_external("lines"), READERS.is_external("jsonl"))
+"""
+
+
+def test_other_packages_can_add_a_format(tmp_path):
+    (tmp_path / "my_reader.py").write_text(PLUGIN)
+    info = tmp_path / "my_reader-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-reader\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[taxocaps.readers]\nlines = my_reader:READER\n")
+    for name in ("a.lst", "b.x"):
+        (tmp_path / name).write_text("one\ntwo\n")
+    (tmp_path / "c.jsonl").write_text('{"text": "json"}\n')
+    path = os.pathsep.join(map(str, [tmp_path, *sys.path]))
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        "[('one', ('a',)), ('two', ('a',))]",
+        "[('one', ('a',)), ('two', ('a',))]",
+        "[('json', None)]",  # built-in readers come first
+        "corpus.format must be one of jsonl, csv, tsv, parquet, text, lines; got 'linse'; did you mean lines?",
+        "b.x: '.x' is not the suffix of a corpus format; use one of the suffixes .jsonl .ndjson .json .csv .tsv .tab "
+        ".parquet .pq .txt .lst, or set corpus.format to one of jsonl, csv, tsv, parquet, text, lines",
+        "False True False",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -57,7 +132,7 @@ def test_a_name_that_tells_nothing_is_an_error_at_once(tmp_path):
     (tmp_path / "d.docx").touch()
     with pytest.raises(FileError, match="nothing: no such file or folder"):
         read_documents(tmp_path / "nothing")
-    with pytest.raises(FileError, match=r"d\.docx: the name does not tell the format; .*corpus\.format"):
+    with pytest.raises(FileError, match=r"d\.docx: '\.docx' is not the suffix of a corpus format; .*corpus\.format"):
         read_documents(tmp_path / "d.docx")
 
 
@@ -93,7 +168,7 @@ def test_one_report_for_several_files(tmp_path):
         list(read_documents(tmp_path / name, CorpusConfig(on_error="skip"), report=report))
     assert (report.documents, report.skipped) == (2, 2)
     (tmp_path / "c.jsonl").write_bytes(b"")
-    with pytest.raises(CorpusError, match="there are no documents in it"):
+    with pytest.raises(CorpusError, match="contains no documents"):
         list(read_documents(tmp_path / "c.jsonl", report=report))
 
 
@@ -114,22 +189,22 @@ def test_an_absent_split_names_those_there(path):
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"\xef\xbb\xbf"])
 def test_an_empty_file_is_an_error(path, content):
     path.write_bytes(content)
-    with pytest.raises(CorpusError, match=r"d\.jsonl: there are no documents in it"):
+    with pytest.raises(CorpusError, match=r"d\.jsonl: contains no documents"):
         list(read_documents(path))
 
 
 def test_an_empty_folder_and_a_header_alone_are_errors(tmp_path):
     (tmp_path / "d.csv").write_text("text\n")
     (tmp_path / "folder").mkdir()
-    with pytest.raises(CorpusError, match="there are no documents in it"):
+    with pytest.raises(CorpusError, match="contains no documents"):
         list(read_documents(tmp_path / "d.csv"))
-    with pytest.raises(CorpusError, match=r"there are no text files \(\*\.txt\) in it"):
+    with pytest.raises(CorpusError, match=r"contains no text files \(\*\.txt\)"):
         list(read_documents(tmp_path / "folder"))
 
 
 def test_nothing_but_broken_records_is_an_error(path):
     path.write_bytes(b"{\n{\n")
-    with pytest.raises(CorpusError, match=r"all 2 records are broken; the first: .*line 1"):
+    with pytest.raises(CorpusError, match=r"all 2 records are invalid; the first: .*line 1"):
         list(read_documents(path, CorpusConfig(on_error="skip")))
 
 
@@ -208,3 +283,178 @@ def test_whatever_a_file_holds_only_clear_errors_come(tmp_path_factory, format, 
         assert "\n" not in str(error)
     else:
         assert documents
+
+
+def make(fields, **options):
+    return to_document(Record("f.jsonl, line 3", fields), CorpusConfig(**options))
+
+
+def test_all_fields_are_taken():
+    fields = {"text": "Hello", "id": "d1", "labels": ["a", "b"], "split": "dev", "tokens": ["hello"], "other": 1}
+    assert make(fields) == Document("Hello", "d1", ("a", "b"), ("hello",), "dev")
+
+
+def test_fields_may_have_other_names():
+    fields = {"body": "Hello", "key": 7, "topics": ["a"], "part": "dev", "words": "hel lo"}
+    options = {"text_field": "body", "id_field": "key", "labels_field": "topics", "split_field": "part"}
+    assert make(fields, tokens_field="words", **options) == Document("Hello", "7", ("a",), ("hel", "lo"), "dev")
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"title": "T", "body": "B"}, "T\nB"),
+        ({"title": None, "body": "B"}, "B"),
+        ({"title": "T", "body": ""}, "T"),
+        ({"title": None, "body": None}, ""),
+    ],
+)
+def test_several_text_fields_are_joined(fields, text):
+    assert make(fields, text_field="title, body").text == text
+
+
+def test_an_absent_part_of_the_text_is_an_error():
+    with pytest.raises(CorpusError, match=r"f\.jsonl, line 3: no field 'body'"):
+        make({"title": "T"}, text_field="title,body")
+
+
+def test_a_missing_text_names_the_fields_there_and_the_nearest():
+    with pytest.raises(CorpusError) as caught:
+        make({"Texts": "x", "id": 1})
+    message = str(caught.value)
+    assert message.startswith("f.jsonl, line 3: no field 'text' with the text, nor 'tokens' with tokens")
+    assert "'Texts', 'id'" in message
+    assert "did you mean 'Texts'?" in message
+    assert "corpus.text_field" in message
+    assert "\n" not in message
+
+
+def test_tokens_stand_in_for_text():
+    assert make({"tokens": ["a", "b"]}) == Document(tokens=("a", "b"))
+    assert make({"tokens": " a  b\n"}) == Document(tokens=("a", "b"))
+    assert make({"tokens": None}) == Document(tokens=())
+    assert make({"tokens": None, "text": "x"}) == Document("x")
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        ([], ()),
+        (None, None),
+        (["b", "a", "b"], ("b", "a")),
+        ([2020, "2020", 1.5], ("2020", "1.5")),
+        ([" a\n", "a", "b c"], ("a", "b c")),
+    ],
+)
+def test_labels(labels, expected):
+    assert make({"text": "x", "labels": labels}).labels == expected
+
+
+def test_no_label_field_is_no_labels():
+    assert make({"text": "x"}).labels is None
+
+
+def test_labels_in_one_string_need_a_separator():
+    with pytest.raises(CorpusError, match=r"must be a list of labels; got the text 'a;b'.*corpus\.label_separator"):
+        make({"text": "x", "labels": "a;b"})
+    assert make({"text": "x", "labels": "a; b;"}, label_separator=";").labels == ("a", "b")
+    assert make({"text": "x", "labels": ["a;b"]}, label_separator=";").labels == ("a;b",)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"text": 5}, "'text' must be text; got a number 5"),
+        ({"text": ["x"]}, "'text' must be text; got a list"),
+        ({"text": "x", "labels": {"a": 1}}, "list of labels; got an object"),
+        ({"text": "x", "labels": 5}, "list of labels; got a number 5"),
+        ({"text": "x", "labels": ["a", None]}, "blank label"),
+        ({"text": "x", "labels": [" "]}, "blank label"),
+        ({"text": "x", "labels": [["a"]]}, "'labels' must be text or a number; got a list"),
+        ({"text": "x", "labels": [True]}, "'labels' must be text or a number; got true or false"),
+        ({"text": "x", "tokens": 5}, "'tokens' must be a list of tokens"),
+        ({"text": "x", "tokens": ["a", 5]}, "tokens that are text; got a number 5"),
+        ({"text": "x", "tokens": ["a", " "]}, "tokens that are text; got the text ' '"),
+        ({"text": "x", "id": {}}, "'id' must be text or a number"),
+        ({"text": "x", "split": [1]}, "'split' must be text or a number"),
+        ({"text": 5, "labels": ["x" * 1000]}, "must be text"),
+    ],
+)
+def test_wrong_values_are_told_with_place_and_field(fields, words):
+    with pytest.raises(CorpusError) as caught:
+        make(fields)
+    message = str(caught.value)
+    assert message.startswith("f.jsonl, line 3: field ")
+    assert words in message
+    assert len(message) < 300
+
+
+@pytest.mark.parametrize("blank", [None, "", "  "])
+def test_blank_ids_and_splits_are_none(blank):
+    assert make({"text": "x", "id": blank, "split": blank}) == Document("x")
+
+
+def test_a_broken_record_raises_its_problem():
+    with pytest.raises(CorpusError, match=r"^here: all wrong$"):
+        to_document(Record("here", {}, "all wrong"), CorpusConfig())
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["text", "tokens", "id", "labels", "split", "more"]), JSON))
+def test_any_record_gives_a_document_or_one_clear_line(fields):
+    try:
+        document = make(fields)
+    except CorpusError as error:
+        assert str(error).startswith("f.jsonl, line 3: ")
+        assert "\n" not in str(error)
+    else:
+        assert isinstance(document.text, str)
+        assert document.labels is None or all(label.strip() for label in document.labels)
+        assert document.labels is None or len(set(document.labels)) == len(document.labels)
+
+
+@given(st.lists(st.text(st.characters(exclude_characters=";"), min_size=1).map(str.strip).filter(bool)))
+def test_split_labels_undoes_joining(labels):
+    assert split_labels(";".join(labels), ";") == labels
+
+
+def test_columns_need_text_or_tokens():
+    config = CorpusConfig()
+    assert check_columns(["id", "text"], config) is None
+    assert check_columns(["tokens"], config) is None
+    assert "the fields are: none" in check_columns([], config)
+
+
+def test_encoding_problems():
+    assert encoding_problem("naïve", "utf-8") is None
+    assert "--encoding latin-1" in encoding_problem("na\udcefve", "utf-8")
+    assert "NUL" in encoding_problem("a\0b", "utf-8")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"text_field": ""},
+        {"text_field": "title,,body"},
+        {"labels_field": " "},
+        {"label_separator": ""},
+        {"format": "xml"},
+        {"on_error": "ignore"},
+        {"quotes": "maybe"},
+    ],
+)
+def test_bad_settings_are_refused_by_name(options):
+    with pytest.raises(ConfigError, match=rf"^corpus\.{next(iter(options))} must"):
+        CorpusConfig(**options)
+
+
+def test_settings_survive_a_mapping():
+    config = CorpusConfig(text_field="title,body", split="train")
+    assert config.text_fields == ("title", "body")  # cached, and still no part of what is saved
+    assert resolve(CorpusConfig, config.as_mapping()) == config

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taxocaps.corpus.document import Document
-from taxocaps.corpus.fields import CorpusConfig
+from taxocaps.corpus.readers import CorpusConfig
 from taxocaps.corpus.tables import read_csv, read_tsv, write_csv, write_tsv
 from taxocaps.errors import CorpusError
 
@@ -25,13 +25,13 @@ def test_rows_become_fields(path):
     first, second = records(path, "id,text,labels\n1,one,a;b\n2,two,\n")
     assert first.fields == {"id": "1", "text": "one", "labels": ["a", "b"]}
     assert second.fields == {"id": "2", "text": "two", "labels": []}
-    assert second.place == f"{path}, line 3"
+    assert second.location == f"{path}, line 3"
 
 
 def test_quoted_cells_keep_newlines_and_the_line_numbers_stay_right(path):
     first, second = records(path, 'text,id\r\n"a ""quoted"", text\r\nof two lines",1\r\nb,2\r\n')
     assert first.fields["text"] == 'a "quoted", text\r\nof two lines'
-    assert (first.place, second.place) == (f"{path}, line 2", f"{path}, line 4")
+    assert (first.location, second.location) == (f"{path}, line 2", f"{path}, line 4")
 
 
 def test_tabs(path):
@@ -57,9 +57,9 @@ def test_blank_tokens_are_none(path):
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        (b"x", "1 cells where the header names 2"),
-        (b"x,1,2", "3 cells where the header names 2"),
-        (b'"x" y,1', "a row up to line 2 cannot be read"),
+        (b"x", "1 cells, but the header has 2"),
+        (b"x,1,2", "3 cells, but the header has 2"),
+        (b'"x" y,1', "a row ending on line 2 cannot be read"),
         (b"x\x00,1", "NUL"),
         (b"x\xff,1", "not valid UTF-8"),
     ],
@@ -67,13 +67,13 @@ def test_blank_tokens_are_none(path):
 def test_broken_rows_are_told_and_the_next_is_read(path, row, words):
     broken, good = records(path, b"text,id\n" + row + b"\ny,2\n")
     assert words in broken.problem
-    assert broken.place == f"{path}, line 2"
+    assert broken.location == f"{path}, line 2"
     assert good.fields == {"text": "y", "id": "2"}
 
 
 def test_an_open_quote_is_told_with_all_its_lines(path):
     (broken,) = records(path, 'text,id\n"x,1\ny,2\n')
-    assert "up to line 3" in broken.problem
+    assert "ending on line 3" in broken.problem
     assert "corpus.quotes=none" in broken.problem
 
 
@@ -96,7 +96,7 @@ def test_an_empty_table_has_no_records(path):
     ("header", "words"),
     [
         ("body,id", "line 1: no field 'text'"),
-        ("text,id,id", "line 1: the header names 'id' twice"),
+        ("text,id,id", "line 1: the header contains 'id' twice"),
         ("text;id", "the fields are: 'text;id'"),
     ],
 )
@@ -117,7 +117,7 @@ def test_what_is_written_is_a_plain_table(path):
 @pytest.mark.parametrize(
     ("document", "words"),
     [
-        (Document("x", labels=("a;b",), id="1"), "'a;b' holds the separator ';'"),
+        (Document("x", labels=("a;b",), id="1"), "'a;b' contains the separator ';'"),
         (Document("x", labels=None, id="1"), "no labels field"),
         (Document("x", labels=(), id="1", split="dev"), "it has split but the first document has none"),
         (Document("x\0", labels=(), id="1"), r"'\x00'"),
@@ -135,7 +135,7 @@ def test_what_a_table_cannot_hold_is_refused(path, document, words):
 
 @pytest.mark.parametrize("tokens", [("a b",), ("",)])
 def test_tokens_with_white_space_are_refused(path, tokens):
-    with pytest.raises(CorpusError, match="at which a cell is split"):
+    with pytest.raises(CorpusError, match="which separates tokens in a cell"):
         write_csv(path, [Document(tokens=tokens)], CorpusConfig())
 
 
@@ -146,7 +146,7 @@ def test_empty_tokens_beside_a_text_are_refused(path):
 
 @pytest.mark.parametrize("text", ["a\tb", "a\nb", "a\rb"])
 def test_without_quotes_separators_are_refused(path, text):
-    with pytest.raises(CorpusError, match="holds the character"):
+    with pytest.raises(CorpusError, match="contains the character"):
         write_tsv(path, [Document(text, "1")], CorpusConfig(quotes="none"))
 
 

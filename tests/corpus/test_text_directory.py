@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from taxocaps.corpus.document import Document
-from taxocaps.corpus.fields import CorpusConfig, to_document
+from taxocaps.corpus.readers import CorpusConfig, to_document
 from taxocaps.corpus.text_directory import read_texts, write_texts
 from taxocaps.errors import CorpusError, FileError
 
@@ -69,7 +69,7 @@ def test_broken_texts_are_told_with_file_and_line(folder, content, words):
     (folder / "a.txt").write_bytes(content)
     records = list(read_texts(folder, CorpusConfig()))
     (broken,) = [record for record in records if record.problem]
-    assert broken.place == f"{folder / 'a.txt'}, line 2"
+    assert broken.location == f"{folder / 'a.txt'}, line 2"
     assert words in broken.problem
     assert len(records) == 4
 
@@ -123,10 +123,10 @@ def test_written_folders_are_labels(tmp_path):
         (Document("x", ""), "relative path"),
         (Document("x", "a\0"), "relative path"),
         (Document("x", "same"), "another document"),
-        (Document("x", tokens=("x",)), "no place for tokens"),
-        (Document("x", split="dev"), "no place for tokens or a split"),
+        (Document("x", tokens=("x",)), "cannot store tokens"),
+        (Document("x", split="dev"), "cannot store tokens or a split"),
         (Document("x\r\n"), "carriage return"),
-        (Document("x", labels=("a\nb",)), "one a line"),
+        (Document("x", labels=("a\nb",)), "one per line"),
     ],
 )
 def test_what_files_cannot_hold_is_refused_and_nothing_stays(tmp_path, document, words):

@@ -1,15 +1,13 @@
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import get_args
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from taxocaps.corpus.document import Document
-from taxocaps.corpus.fields import CorpusConfig, Format
-from taxocaps.corpus.readers import read_documents
+from taxocaps.corpus.readers import READERS, CorpusConfig, read_documents
 from taxocaps.corpus.writers import WRITERS, write_documents
 from taxocaps.errors import ConfigError, CorpusError, FileError
 
@@ -44,7 +42,17 @@ anything = st.builds(
 
 
 def test_every_format_has_a_writer():
-    assert set(WRITERS) == set(get_args(Format)) == set(NAMES)
+    assert set(WRITERS) == set(READERS) == set(NAMES)
+
+
+def test_a_format_that_can_only_be_read_is_not_written(tmp_path, monkeypatch):
+    monkeypatch.setitem(READERS._table, "warc", "taxocaps.corpus.jsonl:READER")
+    with pytest.raises(
+        ConfigError, match="the format warc can only be read; write one of jsonl, csv, tsv, parquet, text"
+    ):
+        write_documents([Document("a")], tmp_path / "a.warc", format="warc")
+    with pytest.raises(ConfigError, match=r"no corpus reader is called 'jsnl'; did you mean jsonl\?"):
+        write_documents([Document("a")], tmp_path / "a", format="jsnl")
 
 
 @pytest.mark.parametrize("name", [*NAMES.values(), *COMPRESSED])

@@ -1,12 +1,15 @@
+"""RCV1: token files, raw news, topics."""
+
 import gzip
 import zipfile
+from pathlib import Path
 
 import pytest
 
 from taxocaps.corpus.document import Document
 from taxocaps.datasets import rcv1
-from taxocaps.datasets.rcv1_topics import built_in_topics
-from taxocaps.datasets.streamed import Streamed
+from taxocaps.datasets.loading import SourceFile, StreamedSplit
+from taxocaps.datasets.rcv1 import NewsItem, built_in_topics, read_item, read_topics
 from taxocaps.errors import CorpusError, FileError
 from taxocaps.taxonomy.writers import write_taxonomy
 
@@ -41,7 +44,7 @@ def test_documents_have_ready_tokens_and_topics(token_files):
 
 def test_test_documents_are_streamed(token_files):
     test = rcv1.load(token_files, check=False).splits["test"]
-    assert isinstance(test, Streamed)
+    assert isinstance(test, StreamedSplit)
     assert [(document.id, document.labels, document.split) for document in test] == [
         ("26151", ("E11", "ECAT"), "test"),
         ("26152", ("E11", "ECAT"), "test"),
@@ -137,3 +140,68 @@ def test_official_topics_win_over_the_codes_of_raw_news(raw_news):
         ("2287", ("E11",)),
         ("26152", ("E11",)),
     ]
+
+
+def test_the_built_in_copy_has_the_official_shape():
+    topics = built_in_topics()
+    assert len(topics) == 104
+    assert len(topics.edges) == 103
+    assert topics.children("Root") == ("CCAT", "ECAT", "GCAT", "MCAT")
+    assert topics.path("C1511") == ("CCAT", "C15", "C151", "C1511")
+    assert topics.title("M141") == "SOFT COMMODITIES"
+
+
+@pytest.mark.parametrize("name", ["rcv1.topics.hier.orig", "rcv1.topics.hier.orig.txt", "taxonomy.tsv"])
+def test_official_and_prepared_files_give_the_same(tmp_path, name):
+    format = "tsv" if name.endswith("tsv") else "hier"
+    write_taxonomy(built_in_topics(), tmp_path / name, format=format)
+    assert read_topics(tmp_path) == built_in_topics()
+
+
+def test_a_missing_hierarchy_is_named(tmp_path):
+    with pytest.raises(FileError, match=r"no rcv1\.topics\.hier\.orig .*jmlr\.org"):
+        read_topics(tmp_path)
+
+
+ITEM = """<?xml version="1.0" encoding="iso-8859-1" ?>
+<newsitem itemid="2286" id="root" date="1996-08-20" xml:lang="en">
+<title>MEXICO: Recovery excitement brings Mexican markets to life.</title>
+<headline>Recovery excitement brings Mexican markets to life.</headline>
+<byline>Henry Tricks</byline>
+<dateline>MEXICO CITY</dateline>
+<text>
+<p>Emerging evidence that M\xe9xico&apos;s economy was back &amp; well.</p>
+<p></p>
+<p>"It was <quote>good</quote>," he said.</p>
+</text>
+<copyright>(c) Reuters Limited 1996</copyright>
+<metadata>
+<codes class="bip:countries:1.0"><code code="MEX"><editdetail attribution="Reuters"/></code></codes>
+<codes class="bip:topics:1.0"><code code="E11"/><code code="ECAT"/><code code="E11"/></codes>
+</metadata>
+</newsitem>
+"""
+
+
+def read(tmp_path, content):
+    path = tmp_path / "2286newsML.xml"
+    path.write_bytes(content.encode("latin-1"))
+    return read_item(SourceFile(path.name, Path(path)))
+
+
+def test_title_and_paragraphs_topics_and_regions(tmp_path):
+    text = (
+        "MEXICO: Recovery excitement brings Mexican markets to life.\n"
+        'Emerging evidence that México\'s economy was back & well.\n"It was good," he said.'
+    )
+    assert read(tmp_path, ITEM) == NewsItem(text, ("E11", "ECAT"), ("MEX",))
+
+
+def test_an_item_without_title_and_codes(tmp_path):
+    item = read(tmp_path, "<newsitem><headline>Short.</headline><text/></newsitem>")
+    assert item == NewsItem("Short.", (), ())
+
+
+def test_broken_xml_is_told_with_its_file(tmp_path):
+    with pytest.raises(FileError, match=r"2286newsML\.xml: not well-formed XML"):
+        read(tmp_path, "<newsitem>")

@@ -1,7 +1,38 @@
+"""Reuters-21578: subsets, collection, SGML, transfer task."""
+
+import io
+import itertools
+import shutil
+import tarfile
+from pathlib import Path
+
+import numpy as np
 import pytest
 
+from taxocaps.corpus.document import Document
 from taxocaps.datasets import reuters21578
-from taxocaps.errors import ConfigError, CorpusError
+from taxocaps.datasets.loading import SourceFile
+from taxocaps.datasets.rcv1 import built_in_topics
+from taxocaps.datasets.reuters21578 import (
+    NEW_TOPICS,
+    RCV1_CODES,
+    TOPICS,
+    Collection,
+    Story,
+    ceiling,
+    learnable_topics,
+    make_transfer,
+    modapte_split,
+    read_collection,
+    read_stories,
+    transfer_taxonomy,
+)
+from taxocaps.errors import ConfigError, CorpusError, FileError, TaxonomyError
+from taxocaps.progress import silent
+from taxocaps.taxonomy.embedding import LabelVectorsConfig, train_label_vectors
+from taxocaps.taxonomy.tree import Taxonomy
+from taxocaps.taxonomy.walks import WalkConfig
+from taxocaps.taxonomy.writers import write_taxonomy
 
 
 def ids(dataset, *splits):
@@ -48,3 +79,239 @@ def test_official_counts_and_subsets_are_checked(reuters_prepared):
         reuters21578.load(reuters_prepared)
     with pytest.raises(ConfigError, match="must be one of r90, r10, all, transfer; got 'r8'"):
         reuters21578.load(reuters_prepared, subset="r8")
+
+
+def read(folder, check=False):
+    return read_collection(folder, check=check, progress=silent)
+
+
+def test_official_and_prepared_files_give_the_same(reuters_official, reuters_prepared):
+    official, prepared = read(reuters_official), read(reuters_prepared)
+    assert len(official.stories) == 18
+    assert official.stories == prepared.stories
+    assert official.taxonomy == prepared.taxonomy
+
+
+def test_the_archive_need_not_be_unpacked(reuters_official, tmp_path):
+    (tmp_path / "packed").mkdir()
+    with tarfile.open(tmp_path / "packed" / "reuters21578.tar.gz", "w:gz") as archive:
+        for path in (reuters_official / "reuters21578").iterdir():
+            info = tarfile.TarInfo(f"./{path.name}")
+            info.size = path.stat().st_size
+            archive.addfile(info, io.BytesIO(path.read_bytes()))
+    assert read(tmp_path / "packed").stories == read(reuters_official).stories
+
+
+def test_topics_stand_under_the_groups_of_the_distribution(reuters_official):
+    taxonomy = read(reuters_official).taxonomy
+    assert taxonomy.children("Root") == ("ship", "CORPORATE", "COMMODITY", "ENERGY")
+    assert taxonomy.children("CORPORATE") == ("acq", "earn")
+    assert taxonomy.title("earn") == "Earnings and Earnings Forecasts"
+    assert "adb-africa" not in taxonomy
+
+
+def test_r90_is_what_training_and_test_documents_share(reuters_official):
+    assert read(reuters_official).r90() == {"earn", "acq", "grain", "wheat", "crude", "ship", "gold"}
+
+
+def test_a_missing_file_is_named(reuters_official):
+    with pytest.raises(FileError, match=r"no reut2-002\.sgm .*published at https://archive\.ics\.uci\.edu"):
+        read(reuters_official, check=True)
+    (reuters_official / "reuters21578" / "cat-descriptions_120396.txt").unlink()
+    with pytest.raises(FileError, match=r"no cat-descriptions_120396\.txt"):
+        read(reuters_official)
+
+
+def test_a_damaged_list_of_topics(reuters_official):
+    path = reuters_official / "reuters21578" / "cat-descriptions_120396.txt"
+    path.write_text(path.read_text().replace("WHEAT\n", ""))
+    with pytest.raises(FileError, match="the 135 subject codes are missing"):
+        read(reuters_official)
+
+
+def test_counts_and_ids_must_be_the_official_ones(reuters_prepared, reuters_official):
+    with pytest.raises(CorpusError, match="18 documents, but officially there are 21,578"):
+        read(reuters_prepared, check=True)
+    folder = reuters_official / "reuters21578"
+    for number in range(2, 22):
+        shutil.copy(folder / "reut2-001.sgm", folder / f"reut2-{number:03}.sgm")
+    with pytest.raises(CorpusError, match="the id 11 occurs twice"):
+        read(reuters_official, check=True)
+    assert len(read(reuters_official).stories) == 18
+
+
+def parsed(tmp_path, content):
+    path = tmp_path / "reut2-000.sgm"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode("latin-1"))
+    return list(read_stories(SourceFile("reut2-000.sgm", Path(path))))
+
+
+def story(text, topics="<D>earn</D>", attributes='TOPICS="YES" LEWISSPLIT="TRAIN" CGISPLIT="TRAINING-SET"'):
+    return (
+        f'<REUTERS {attributes} OLDID="5544" NEWID="7">\n<TOPICS>{topics}</TOPICS>\n<PLACES><D>usa</D></PLACES>\n'
+        f"{text}\n</REUTERS>\n"
+    )
+
+
+def test_a_story_of_the_usual_type(tmp_path):
+    text = (
+        "<TEXT>&#2;\n<TITLE>BAHIA COCOA REVIEW</TITLE>\n<AUTHOR>    By A. Writer</AUTHOR>\n"
+        "<DATELINE>    SALVADOR, Feb 26 - </DATELINE><BODY>Showers continued.\n    The dry period.\n Reuter\n&#3;"
+        "</BODY></TEXT>"
+    )
+    head = '<!DOCTYPE lewis SYSTEM "lewis.dtd">\n'
+    expected = Story(7, "BAHIA COCOA REVIEW\nShowers continued.\n    The dry period.", ("earn",), "train")
+    assert parsed(tmp_path, head + story(text) + story(text)) == [expected, expected]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('<TEXT TYPE="UNPROC">&#2;\nFED REPORT 1\n  Reserves...644\n\n\n&#3;</TEXT>', "FED REPORT 1\n  Reserves...644"),
+        (
+            '<TEXT TYPE="BRIEF">&#2;\n******<TITLE>ASSETS ROSE</TITLE>\nBlah.\n&#3;\n\n</TEXT>',
+            "ASSETS ROSE\n******Blah.",
+        ),
+        ("<TEXT>&#2;\n<TITLE>ONLY A TITLE</TITLE>\n</TEXT>", "ONLY A TITLE"),
+        ("<TEXT><BODY>AT&T, S&amp;P &lt;GM> &gt;5\n REUTER\n&#3;</BODY></TEXT>", "AT&T, S&P <GM> >5"),
+        ("<TEXT><BODY>Said Reuter.\nReuter news\n</BODY></TEXT>", "Said Reuter.\nReuter news"),
+        ("<TEXT><BODY>gr\xfcn\x03\x1f\x80 &#127;&#30;tea\r\nor\ttwo</BODY></TEXT>", "gr\xfcn tea\nor\ttwo"),
+        ("", ""),
+    ],
+    ids=["unproc", "brief", "no body", "entities", "reuter in the text", "bytes", "no text"],
+)
+def test_the_quirks_of_the_collection(tmp_path, text, expected):
+    assert parsed(tmp_path, story(text))[0].text == expected
+
+
+def test_topics_stand_in_their_own_element_and_are_given_once(tmp_path):
+    assert parsed(tmp_path, story("", "<D>trade</D><D>earn</D><D>trade</D>"))[0].topics == ("trade", "earn")
+    assert parsed(tmp_path, story("", ""))[0].topics == ()
+
+
+@pytest.mark.parametrize(
+    ("lewis", "topics", "split"),
+    [
+        ("TRAIN", "YES", "train"),
+        ("TEST", "YES", "test"),
+        ("NOT-USED", "YES", "unused"),
+        ("TRAIN", "NO", "unused"),
+        ("TEST", "BYPASS", "unused"),
+    ],
+)
+def test_modapte_goes_by_the_attributes(tmp_path, lewis, topics, split):
+    assert modapte_split(lewis, topics) == split
+    # Attributes come in any order, and some stories have one more.
+    attributes = f'CSECS="x" LEWISSPLIT="{lewis}" TOPICS="{topics}"'
+    assert parsed(tmp_path, story("", attributes=attributes))[0].split == split
+
+
+def test_a_story_without_an_id(tmp_path):
+    with pytest.raises(FileError, match=r"reut2-000\.sgm: a story without a NEWID"):
+        parsed(tmp_path, '<REUTERS TOPICS="YES">\n</REUTERS>')
+
+
+TREE = Taxonomy.from_edges([("Root", topic) for topic in (*TOPICS, "gold")])
+
+
+def collection(single=700, several=40):
+    """Stories with one of eight topics, stories with several of ten, and some that do not belong to the task."""
+    pairs = itertools.cycle(itertools.combinations(TOPICS, 2))
+    stories = [
+        Story(number, f"s{number}", (TOPICS[number % 8],), ("train", "test")[number % 2]) for number in range(single)
+    ]
+    stories += [Story(single + n, "m", next(pairs), ("train", "test")[n // 2 % 2]) for n in range(several)]
+    last = single + several
+    stories += [Story(last, "", ("gold",), "train"), Story(last + 1, "", ("gold", "earn"), "test")]
+    stories += [Story(last + 2, "", (), "train"), Story(last + 3, "", ("earn",), "unused")]
+    return Collection(stories, TREE)
+
+
+def test_every_topic_is_a_node_of_its_own():
+    taxonomy = transfer_taxonomy(built_in_topics())
+    assert set(RCV1_CODES) | set(NEW_TOPICS) == set(TOPICS)
+    assert len(set(RCV1_CODES.values())) == len(RCV1_CODES)
+    assert len({taxonomy.position(topic) for topic in TOPICS}) == 10
+    assert len(taxonomy) == 104 + len(NEW_TOPICS)
+
+
+def test_no_two_topics_share_a_vector():
+    taxonomy = transfer_taxonomy(built_in_topics())
+    vectors = train_label_vectors(taxonomy, WalkConfig(length=60, per_label=5), LabelVectorsConfig(dimension=20))
+    topics = vectors[[taxonomy.position(topic) for topic in TOPICS]]
+    unit = topics / np.linalg.norm(topics, axis=1, keepdims=True)
+    cosines = unit @ unit.T - 2 * np.eye(len(TOPICS))
+    assert cosines.max() < 0.9999
+    assert len(np.unique(topics, axis=0)) == len(TOPICS)
+
+
+def test_topics_take_the_place_of_their_code_or_become_new_children():
+    rcv1, taxonomy = built_in_topics(), transfer_taxonomy(built_in_topics())
+    assert taxonomy.path("earn") == ("CCAT", "C15", "earn")
+    assert taxonomy.children("earn") == ("C1511",)
+    assert taxonomy.title("earn") == "ACCOUNTS/EARNINGS (C151)"
+    assert "C151" not in taxonomy
+    assert taxonomy.children("M141") == ("grain", "wheat", "corn")
+    assert taxonomy.parents("ship") == ("M14",)
+    others = set(rcv1.names) - set(RCV1_CODES.values())
+    assert {name: taxonomy.title(name) for name in others} == {name: rcv1.title(name) for name in others}
+    with pytest.raises(TaxonomyError, match="C151"):
+        transfer_taxonomy(Taxonomy.from_edges([("Root", "CCAT")]))
+
+
+def test_single_labels_are_for_training_and_several_for_the_test():
+    dataset = make_transfer(collection(), check=False)
+    splits = dataset.splits
+    assert {name: len(documents) for name, documents in splits.items()} == {
+        "train": 634,
+        "dev": 66,
+        "test": 40,
+        "test_all": 40,
+    }
+    assert all(len(document.labels) == 1 for name in ("train", "dev") for document in splits[name])
+    assert all(len(document.labels) == 2 for document in splits["test_all"])
+    assert not {document.id for document in splits["train"]} & {document.id for document in splits["dev"]}
+    assert dataset == make_transfer(collection(), check=False)
+
+
+def test_sizes_are_those_of_the_paper_when_there_are_enough():
+    dataset = make_transfer(collection(7_692, 620))
+    sizes = {name: len(documents) for name, documents in dataset.splits.items()}
+    assert sizes == {"train": 5_800, "dev": 600, "test": 300, "test_all": 620}
+    assert {document.id for document in dataset.splits["test"]} < {
+        document.id for document in dataset.splits["test_all"]
+    }
+    for topic in TOPICS[:8]:
+        assert any(document.labels == (topic,) for document in dataset.splits["dev"])
+    with pytest.raises(CorpusError, match="700 single-label documents, but officially there are 7,692"):
+        make_transfer(collection())
+
+
+def test_the_ceiling_is_what_a_perfect_model_reaches_on_what_it_could_learn():
+    train = [Document("", labels=("earn",)), Document("", labels=("grain",))]
+    test = [Document("", labels=("grain", "wheat")), Document("", labels=("earn", "grain"))]
+    # Right: grain, earn, grain. Missed: wheat. Precision 1, recall 3/4.
+    assert ceiling(train, test) == pytest.approx(2 * 1 * 0.75 / 1.75)
+    assert learnable_topics(train) == ("earn", "grain")
+    assert ceiling(test, test) == 1
+    assert ceiling(train, []) == 0
+
+
+def test_the_description_tells_ceiling_and_topics():
+    dataset = make_transfer(collection(), check=False)
+    told = dataset.description
+    assert "Learnable topics (8): earn, acq, money-fx, grain, crude, trade, interest, ship." in told
+    assert "training document: wheat, corn." in told
+    assert f"{ceiling(dataset.splits['train'], dataset.splits['test_all']):.3f} on test_all" in told
+
+
+def test_another_taxonomy_of_rcv1_can_be_given(reuters_official, tmp_path):
+    rcv1 = built_in_topics()
+    (tmp_path / "rcv1").mkdir()
+    more = Taxonomy.from_edges([*rcv1.edges, ("Root", "NEW")])
+    write_taxonomy(more, tmp_path / "rcv1" / "rcv1.topics.hier.orig")
+    plain = reuters21578.load(reuters_official, subset="transfer", check=False)
+    other = reuters21578.load(reuters_official, subset="transfer", rcv1=tmp_path / "rcv1", check=False)
+    assert set(other.taxonomy.names) - set(plain.taxonomy.names) == {"NEW"}
+    assert other.splits == plain.splits
+    assert [document.id for document in plain.splits["test_all"]] == ["5", "6", "13"]

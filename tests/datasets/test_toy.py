@@ -17,7 +17,7 @@ def test_the_corpus_has_no_fault():
     assert report.shared_texts == {}
     for split in report.splits.values():
         assert (split.empty_texts, split.unlabelled) == (0, 0)
-        assert (split.lacking_ancestors.count, split.duplicate_texts.count, split.duplicate_ids.count) == (0, 0, 0)
+        assert (split.missing_ancestors.count, split.duplicate_texts.count, split.duplicate_ids.count) == (0, 0, 0)
         assert split.words.mean > 20
 
 

@@ -1,17 +1,21 @@
 """An evaluation holds what the single metrics say, and becomes JSON."""
 
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.metrics import accuracy_score, precision_recall_fscore_support
+from sklearn.metrics import hamming_loss as sklearn_hamming_loss
 
+from taxocaps.errors import ConfigError
 from taxocaps.metrics.calibration import calibration_error
-from taxocaps.metrics.evaluation import evaluate
-from taxocaps.metrics.flat import flat_metrics
-from taxocaps.metrics.hierarchical import hierarchical_metrics
+from taxocaps.metrics.classification import flat_metrics, hierarchical_metrics, per_label, per_level
+from taxocaps.metrics.evaluation import METRICS, Evaluated, evaluate
 from taxocaps.metrics.ranking import ranking_metrics
-from taxocaps.metrics.tables import per_label, per_level
 
 NAMES = ("a", "b", "c", "d")
 LEVELS = [1, 2, 2, 1]
@@ -87,3 +91,103 @@ def test_shapes_must_match(arrays):
         evaluate(truth, predicted, names=["a"])
     with pytest.raises(ValueError, match="truth and scores differ in shape"):
         evaluate(truth, predicted, names=NAMES, scores=scores[:5])
+
+
+def test_metrics_can_be_looked_up_by_name(arrays):
+    truth, predicted, scores = arrays
+    evaluated = Evaluated(truth, predicted, scores, NAMES)
+    dense = truth.toarray(), predicted.toarray()
+    for average in ("micro", "macro", "samples"):
+        expected = precision_recall_fscore_support(*dense, average=average, zero_division=0)[:3]
+        found = [METRICS[f"{average}_{name}"](evaluated) for name in ("precision", "recall", "f1")]
+        assert found == pytest.approx(expected)
+    assert METRICS["subset_accuracy"](evaluated) == accuracy_score(*dense)
+    assert METRICS["hamming_loss"](evaluated) == pytest.approx(sklearn_hamming_loss(*dense))
+    ranking = ranking_metrics(truth, scores)
+    assert METRICS["precision_at_1"](evaluated) == ranking.precision[1]
+    assert METRICS["precision_at_5"](evaluated) == ranking.precision[5]
+    assert METRICS["ndcg_at_5"](evaluated) == ranking.ndcg[5]
+    assert METRICS["expected_calibration_error"](evaluated) == calibration_error(truth, scores)
+
+
+def test_metrics_of_scores_are_not_defined_without_scores(arrays):
+    evaluated = Evaluated(*arrays[:2], None, NAMES)
+    undefined = {name for name in METRICS if np.isnan(METRICS[name](evaluated))}
+    assert undefined == {"precision_at_1", "precision_at_5", "ndcg_at_5", "expected_calibration_error"}
+
+
+def test_an_unknown_metric_is_refused_with_the_nearest():
+    with pytest.raises(ConfigError, match=r"^no metric is called 'mikro_f1'; did you mean micro_f1\?$"):
+        METRICS["mikro_f1"]
+
+
+PLUGIN = """
+import math
+
+def coverage(evaluated):
+    assert evaluated.scores is None and evaluated.names == ("a", "b")
+    return evaluated.chosen.nnz / evaluated.truth.nnz
+
+def undefined(evaluated):
+    return math.nan
+
+def broken(evaluated):
+    raise ValueError("this is\\nbroken")
+"""
+
+PROGRAM = """
+import json
+import os
+import subprocess
+import sys
+from scipy.sparse import csr_array
+from sklearn.metrics import accuracy_score, precision_recall_fscore_support
+from sklearn.metrics import hamming_loss as sklearn_hamming_loss
+from taxocaps.errors import TaxocapsError
+from taxocaps.metrics.evaluation import METRICS, evaluate
+
+labels = csr_array([[True, True]])
+assert "coverage" in METRICS and METRICS.is_external("coverage")
+try:
+    print(json.dumps(evaluate(labels, csr_array([[True, False]]), names=["a", "b"]).as_dict()["extra"]))
+except TaxocapsError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("points", "expected"),
+    [
+        ("undefined = my_metrics:undefined", '{"coverage": 0.5}'),
+        (
+            "broken = my_metrics:broken",
+            "the metric 'broken' of another package failed: ValueError: this is broken; "
+            "correct or uninstall that package",
+        ),
+        (
+            "lost = my_metrics:lost",
+            "the metric 'lost' of another package failed: AttributeError: module 'my_metrics' has no attribute 'lost'; "
+            "correct or uninstall that package",
+        ),
+    ],
+)
+def test_metrics_of_other_packages_are_computed(tmp_path, points, expected):
+    (tmp_path / "my_metrics.py").write_text(PLUGIN)
+    info = tmp_path / "my_metrics-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-metrics\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[taxocaps.metrics]\ncoverage = my_metrics:coverage\n{points}\n")
+    path = os.pathsep.join(map(str, [tmp_path, *sys.path]))
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout.strip(), done.stderr) == (expected, "")
+
+
+def test_there_are_no_extra_metrics_by_default(arrays):
+    truth, predicted, scores = arrays
+    assert evaluate(truth, predicted, names=NAMES, scores=scores).as_dict()["extra"] == {}

@@ -4,18 +4,18 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from taxocaps.metrics.inputs import check_columns, check_scores, label_pair, plain_labels
+from taxocaps.metrics.inputs import canonical_labels, check_columns, check_scores, label_pair
 
 
-def test_plain_labels_are_handed_on_as_they_are():
+def test_canonical_labels_are_handed_on_as_they_are():
     labels = csr_array(np.array([[True, False], [True, True]]))
-    assert plain_labels(labels) is labels
+    assert canonical_labels(labels) is labels
 
 
 def test_untidy_labels_are_tidied_in_a_copy():
     # Row 0 stores column 1 twice and column 0 as False, out of order; row 1 stores nothing.
     labels = csr_array((np.array([True, True, False]), np.array([1, 1, 0]), np.array([0, 3, 3])), shape=(2, 2))
-    plain = plain_labels(labels)
+    plain = canonical_labels(labels)
     assert plain.dtype == bool
     assert plain.indices.tolist() == [1]
     assert plain.indptr.tolist() == [0, 1, 1]
@@ -25,18 +25,18 @@ def test_untidy_labels_are_tidied_in_a_copy():
 
 def test_a_label_stored_twice_is_one_label():
     labels = csr_array((np.array([True, True]), np.array([1, 1]), np.array([0, 2])), shape=(1, 2))
-    assert plain_labels(labels).indices.tolist() == [1]
+    assert canonical_labels(labels).indices.tolist() == [1]
     assert labels.nnz == 2
 
 
 def test_a_false_that_is_stored_is_dropped():
     labels = csr_array((np.array([True, False]), np.array([0, 1]), np.array([0, 2])), shape=(1, 2))
-    assert plain_labels(labels).indices.tolist() == [0]
+    assert canonical_labels(labels).indices.tolist() == [0]
     assert labels.nnz == 2
 
 
 def test_numbers_become_marks():
-    labels = plain_labels(csr_array(np.array([[3, 0, 1]])))
+    labels = canonical_labels(csr_array(np.array([[3, 0, 1]])))
     assert labels.dtype == bool
     assert labels.toarray().tolist() == [[True, False, True]]
 

@@ -1,11 +1,20 @@
-"""All problems of a list of edges are found, with their lines."""
+"""Problems in the edges of a taxonomy, including cycles."""
 
 import networkx as nx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taxocaps.taxonomy.problems import VIRTUAL_ROOT, Edge, Problem, find_problems, name_problem, summary
+from taxocaps.taxonomy.problems import (
+    VIRTUAL_ROOT,
+    Edge,
+    Problem,
+    ScanBuilder,
+    find_cycles,
+    find_problems,
+    name_problem,
+    summary,
+)
 
 LABELS = st.sampled_from("abcdef")
 
@@ -88,7 +97,7 @@ def test_problems_without_lines_say_no_line():
         ("", "blank"),
         (" \t", "blank"),
         ("\u00a0", "blank"),
-        (VIRTUAL_ROOT, "kept for"),
+        (VIRTUAL_ROOT, "reserved for"),
         ("a\ud83d", "surrogate"),
         (7, "text"),
     ],
@@ -111,3 +120,89 @@ def test_the_summary_counts_what_it_leaves_out():
     assert summary([first]) == "one"
     assert summary([first, other]) == "one (and 1 more problem)"
     assert summary([first, other, other]) == "one (and 2 more problems)"
+
+
+def test_labels_come_in_order_of_first_mention():
+    builder = ScanBuilder()
+    builder.add("b", "c", 1)
+    builder.add(None, "z", 2, title="last")
+    builder.add("a", "c", 3)
+    scan = builder.finish()
+    assert scan.labels == ("b", "c", "z", "a")
+    assert scan.edges == (Edge("b", "c", 1), Edge("a", "c", 3))
+    assert scan.titles == {"z": "last"}
+    assert scan.problems == ()
+
+
+def test_problems_of_readers_and_of_the_whole_come_by_line():
+    builder = ScanBuilder()
+    builder.add("a", "a", 5)
+    builder.add_problem(7, "odd")
+    builder.add_problem(2, "odder")
+    assert [problem.line for problem in builder.finish().problems] == [2, 5, 7]
+
+
+def test_two_titles_for_one_label_are_a_problem():
+    builder = ScanBuilder()
+    builder.add("a", "c", 1, title="one")
+    builder.add("b", "c", 2, title="one")
+    builder.add("d", "c", 3)
+    builder.add("e", "c", 4, title="two")
+    assert [str(problem) for problem in builder.finish().problems] == [
+        "line 4: the label 'c' has two titles, 'one' and 'two'; keep one"
+    ]
+
+
+def test_nothing_is_a_problem_but_only_if_there_is_no_other():
+    assert [problem.message for problem in ScanBuilder().finish().problems] == [
+        "no labels found; a taxonomy needs at least one"
+    ]
+    builder = ScanBuilder()
+    builder.add_problem(1, "odd")
+    assert len(builder.finish().problems) == 1
+
+
+LABELS = st.integers(0, 9).map(str)
+EDGES = st.lists(st.tuples(LABELS, LABELS).filter(lambda pair: pair[0] != pair[1]), max_size=25, unique=True)
+
+
+@settings(deadline=None)  # the first cycle imports SciPy
+@given(EDGES)
+def test_one_cycle_is_found_in_each_strongly_connected_component(edges):
+    graph = nx.DiGraph(edges)
+    expected = {frozenset(knot) for knot in nx.strongly_connected_components(graph) if len(knot) > 1}
+    cycles = find_cycles(edges)
+    assert len(cycles) == len(expected)
+    assert {knot for knot in expected for cycle in cycles if set(cycle) <= knot} == expected
+    for cycle in cycles:
+        assert len(set(cycle)) == len(cycle) > 1
+        assert all(graph.has_edge(a, b) for a, b in zip(cycle, [*cycle[1:], cycle[0]], strict=True))
+
+
+@settings(deadline=None)
+@given(EDGES)
+def test_a_cycle_is_the_shortest_through_its_first_label(edges):
+    graph = nx.DiGraph(edges)
+    for cycle in find_cycles(edges):
+        back = [
+            nx.shortest_path_length(graph, child, cycle[0])
+            for child in graph[cycle[0]]
+            if nx.has_path(graph, child, cycle[0])
+        ]
+        assert len(cycle) == min(back) + 1
+
+
+def test_labels_above_and_below_a_cycle_are_not_part_of_it():
+    assert find_cycles([("top", "a"), ("a", "b"), ("b", "c"), ("c", "a"), ("c", "leaf"), ("leaf", "end")]) == [
+        ["a", "b", "c"]
+    ]
+
+
+def test_a_cycle_as_long_as_the_file_is_found():
+    labels = [str(number) for number in range(20_000)]
+    assert find_cycles(zip(labels, [*labels[1:], labels[0]], strict=True)) == [labels]
+
+
+def test_an_acyclic_graph_has_none():
+    assert find_cycles([("a", "b"), ("a", "c"), ("b", "c")]) == []
+    assert find_cycles([]) == []

@@ -109,7 +109,7 @@ def test_two_concepts_of_one_name_are_a_problem(write):
 def test_concepts_without_a_name_are_a_problem(write):
     text = PREFIX + ':a skos:notation "1" ; skos:narrower :b .'
     assert told(scan_skos(write(text), "notation")) == [
-        "the concept <http://x.org/b> has no skos:notation; add it or name labels otherwise"
+        "the concept <http://x.org/b> has no skos:notation; add it or choose another name property"
     ]
     assert "has no URI" in told(scan_skos(write(PREFIX + ":a skos:narrower [] .")))[0]
 
@@ -117,7 +117,7 @@ def test_concepts_without_a_name_are_a_problem(write):
 def test_cycles_self_loops_and_texts_for_concepts_are_problems(write):
     text = PREFIX + ':a skos:broader :b . :b skos:broader :a . :c skos:broader :c . :d skos:broader "x" .'
     assert told(scan_skos(write(text))) == [
-        "the text 'x' stands where a concept must; give the concept's URI",
+        "the text 'x' is used as a concept; give the concept's URI",
         "the label http://x.org/c is its own parent; remove this edge",
         "the labels form a cycle: http://x.org/b > http://x.org/a > http://x.org/b; remove one of these edges",
     ]
@@ -152,7 +152,7 @@ def test_wrong_syntax_is_told_on_one_short_line(write, name, text, expected):
 def test_nothing_is_fetched(write, context):
     path = write(f'{{"@context": {context}, "@id": "urn:a"}}', "x.jsonld")
     assert told(scan_skos(path)) == [
-        "its @context lies elsewhere, and nothing is fetched; put the context into the file"
+        "its @context is outside the file and is not downloaded; put the context into the file"
     ]
 
 
@@ -176,7 +176,7 @@ def test_odd_literals_and_uris_leave_no_traceback_in_the_log(write, caplog):
 
 @pytest.mark.parametrize("text", ["", " \n", PREFIX, PREFIX + ":a :b :c ."])
 def test_a_file_without_concepts_holds_no_label(write, text):
-    assert told(scan_skos(write(text))) == ["there is no label in it; a taxonomy needs at least one"]
+    assert told(scan_skos(write(text))) == ["no labels found; a taxonomy needs at least one"]
 
 
 def test_a_missing_file_and_a_missing_library_are_told(write, tmp_path, monkeypatch):
@@ -196,4 +196,4 @@ def test_entities_of_entities_are_refused(tmp_path):
         '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Description>&e8;</rdf:Description></rdf:RDF>'
     )
     (problem,) = scan_skos(path).problems
-    assert "an entity is made of entities" in problem.message
+    assert "an entity refers to other entities" in problem.message

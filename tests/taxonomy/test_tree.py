@@ -1,4 +1,4 @@
-"""The taxonomy agrees with networkx, and refuses what is none."""
+"""The taxonomy: order, levels, ancestors, statistics, errors."""
 
 import dataclasses
 import pickle
@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taxocaps.errors import TaxonomyError
-from taxocaps.taxonomy.tree import VIRTUAL_ROOT, Taxonomy
+from taxocaps.taxonomy.tree import VIRTUAL_ROOT, Taxonomy, TaxonomyStatistics
 
 TOPICS = Taxonomy.from_edges(
     [("Root", "CCAT"), ("Root", "ECAT"), ("CCAT", "C15"), ("C15", "C151"), ("ECAT", "E21"), ("E21", "C151")],
@@ -62,7 +62,7 @@ def test_everything_is_listed_in_topological_order(case):
     place = {name: taxonomy.position(name) for name in taxonomy}
     assert [taxonomy.names[position] for position in place.values()] == list(taxonomy)
     assert all(place[parent] < place[child] for parent, child in edges)
-    listings = [taxonomy.roots, taxonomy.leaves, *taxonomy.levels, taxonomy.close(names)]
+    listings = [taxonomy.roots, taxonomy.leaves, *taxonomy.levels, taxonomy.with_ancestors(names)]
     listings += [
         relation(name) for name in names for relation in (taxonomy.ancestors, taxonomy.descendants, taxonomy.parents)
     ]
@@ -97,10 +97,10 @@ def test_closing_adds_all_ancestors_but_not_the_root(case, data):
     expected = set(given_labels).union(*(nx.ancestors(as_networkx(taxonomy), name) for name in given_labels))
     if taxonomy.root not in given_labels:
         expected -= {taxonomy.root}
-    closed = taxonomy.close(given_labels)
-    assert set(closed) == expected
-    assert len(closed) == len(expected)
-    assert taxonomy.close(closed) == closed
+    found = taxonomy.with_ancestors(given_labels)
+    assert set(found) == expected
+    assert len(found) == len(expected)
+    assert taxonomy.with_ancestors(found) == found
 
 
 @settings(deadline=None)
@@ -144,13 +144,13 @@ def test_one_root_is_real_and_several_have_a_virtual_one():
     assert FOREST.ancestors("c") == ("a", "b")
 
 
-def test_the_root_is_in_no_path_and_closes_nothing():
+def test_the_root_is_in_no_path_and_is_added_to_nothing():
     assert TOPICS.path("C151") == ("CCAT", "C15", "C151")
     assert TOPICS.path("Root") == ()
     assert FOREST.path("c") == ("a", "c")
-    assert TOPICS.close(["C151"]) == ("CCAT", "C15", "ECAT", "E21", "C151")
-    assert TOPICS.close(["Root", "CCAT"]) == ("Root", "CCAT")
-    assert TOPICS.close([]) == ()
+    assert TOPICS.with_ancestors(["C151"]) == ("CCAT", "C15", "ECAT", "E21", "C151")
+    assert TOPICS.with_ancestors(["Root", "CCAT"]) == ("Root", "CCAT")
+    assert TOPICS.with_ancestors([]) == ()
 
 
 def test_titles_are_clean_and_fall_back_to_names():
@@ -218,14 +218,16 @@ def test_importing_the_package_imports_no_heavy_library():
 def test_an_unknown_label_is_named_with_the_nearest(ask):
     with pytest.raises(TaxonomyError, match=r"^unknown label 'C152'; did you mean 'C15\d?'\?$"):
         getattr(TOPICS, ask)("C152")
-    with pytest.raises(TaxonomyError, match=r"^unknown label 'quite other'; it is not among the 6 of the taxonomy$"):
-        TOPICS.close(["quite other"])
+    with pytest.raises(
+        TaxonomyError, match=r"^unknown label 'quite other'; it is not one of the 6 labels of the taxonomy$"
+    ):
+        TOPICS.with_ancestors(["quite other"])
     assert TOPICS.nearest("quite other") is None
 
 
-def test_closing_names_the_first_unknown_label():
+def test_adding_ancestors_names_the_first_unknown_label():
     with pytest.raises(TaxonomyError, match="'no 1'"):
-        TOPICS.close(["CCAT", "no 1", "no 2"])
+        TOPICS.with_ancestors(["CCAT", "no 1", "no 2"])
 
 
 def test_the_virtual_root_is_no_label():
@@ -268,7 +270,7 @@ def test_a_chain_of_20000_labels_works():
     assert chain.depth(names[-1]) == 19_999
     assert chain.ancestors(names[-1]) == tuple(names[:-1])
     assert len(chain.descendants(names[0])) == 19_999
-    assert chain.close(names[-1:]) == chain.path(names[-1]) == tuple(names[1:])
+    assert chain.with_ancestors(names[-1:]) == chain.path(names[-1]) == tuple(names[1:])
 
 
 def test_long_lists_of_ancestors_are_not_kept():
@@ -280,7 +282,7 @@ def test_long_lists_of_ancestors_are_not_kept():
 
 
 def test_a_taxonomy_of_the_size_of_eurovoc_is_fast():
-    """7,465 labels, most with one parent, some with two: read and closed in a fraction of a second."""
+    """7,465 labels, most with one parent, some with two: read, with all ancestors, in a fraction of a second."""
     edges = [("Root", f"d{n}") for n in range(21)]
     edges += [(f"d{n % 21}", f"m{n}") for n in range(127)]
     edges += [(f"m{n % 127}", f"c{n}") for n in range(7_317)]
@@ -291,5 +293,121 @@ def test_a_taxonomy_of_the_size_of_eurovoc_is_fast():
     assert len(taxonomy) == 7_466
     begin = time.process_time()
     for n in range(7_317):
-        taxonomy.close((f"c{n}", f"c{(n * 7) % 7_317}"))
+        taxonomy.with_ancestors((f"c{n}", f"c{(n * 7) % 7_317}"))
     assert time.process_time() - begin < 2.0
+
+
+@st.composite
+def graphs(draw):
+    """Children by label of a random acyclic graph: edges lead from earlier to later labels of a shuffled list."""
+    names = draw(st.permutations([f"n{number}" for number in range(draw(st.integers(1, 10)))]))
+    return {
+        name: tuple(draw(st.lists(st.sampled_from(names[place + 1 :]), unique=True))) if names[place + 1 :] else ()
+        for place, name in enumerate(names)
+    }
+
+
+@st.composite
+def trees(draw):
+    """Children by label of a random tree with the root n0."""
+    children = {"n0": ()}
+    for number in range(1, draw(st.integers(1, 15))):
+        parent = draw(st.sampled_from(sorted(children)))
+        children[parent] += (f"n{number}",)
+        children[f"n{number}"] = ()
+    return children
+
+
+def taxonomy_of(children):
+    return Taxonomy.from_edges([(name, child) for name in children for child in children[name]], labels=children)
+
+
+def roots_of(children):
+    below = {child for found in children.values() for child in found}
+    return [name for name in children if name not in below]
+
+
+def preorder(name, children):
+    return [name, *(found for child in children[name] for found in preorder(child, children))]
+
+
+def reverse_postorder(children):
+    finished = []
+
+    def visit(name):
+        if name not in finished:
+            for child in reversed(children[name]):
+                visit(child)
+            finished.append(name)
+
+    for root in reversed(roots_of(children)):
+        visit(root)
+    return tuple(reversed(finished))
+
+
+@settings(deadline=None)
+@given(graphs())
+def test_the_order_is_topological_and_the_reverse_postorder(children):
+    order = taxonomy_of(children).names
+    assert sorted(order) == sorted(children)
+    assert all(order.index(name) < order.index(child) for name in children for child in children[name])
+    assert order == reverse_postorder(children)
+
+
+@settings(deadline=None)
+@given(trees())
+def test_the_order_of_a_tree_is_its_preorder(children):
+    assert list(taxonomy_of(children).names) == preorder("n0", children)
+
+
+@settings(deadline=None)
+@given(graphs())
+def test_levels_are_shortest_distances(children):
+    graph = nx.DiGraph([(name, child) for name in children for child in children[name]])
+    graph.add_edges_from(("above", root) for root in roots_of(children))
+    distances = nx.single_source_shortest_path_length(graph, "above")
+    taxonomy = taxonomy_of(children)
+    offset = 0 if taxonomy.root == VIRTUAL_ROOT else 1
+    assert {"above": 0, **{name: taxonomy.depth(name) + offset for name in taxonomy}} == distances
+
+
+@settings(deadline=None)
+@given(graphs())
+def test_parents_and_reaches_agree_with_networkx(children):
+    graph = nx.DiGraph([(name, child) for name in children for child in children[name]])
+    graph.add_nodes_from(children)
+    taxonomy = taxonomy_of(children)
+    for name in children:
+        assert taxonomy.parents(name) == tuple(sorted(graph.predecessors(name), key=taxonomy.position))
+        assert set(taxonomy.descendants(name)) == nx.descendants(graph, name)
+        assert set(taxonomy.ancestors(name)) == nx.ancestors(graph, name)
+
+
+def test_a_single_root_is_no_label():
+    taxonomy = Taxonomy.from_edges([("r", "a"), ("r", "b"), ("a", "c"), ("b", "c"), ("a", "d"), ("a", "e")])
+    assert taxonomy.statistics() == TaxonomyStatistics(
+        labels=5,
+        edges=6,
+        roots=1,
+        leaves=3,
+        depth=2,
+        labels_per_level=(2, 3),
+        multiple_parents=1,
+        most_children=3,
+        most_children_of="a",
+    )
+
+
+def test_several_roots_are_labels_of_the_first_level():
+    taxonomy = Taxonomy.from_edges([("a", "c")], labels=["a", "b"])
+    assert taxonomy.statistics() == TaxonomyStatistics(
+        labels=3,
+        edges=1,
+        roots=2,
+        leaves=2,
+        depth=2,
+        labels_per_level=(2, 1),
+        multiple_parents=0,
+        most_children=1,
+        most_children_of="a",
+    )

@@ -77,7 +77,7 @@ def test_line_formats_give_back_what_was_written_or_refuse_it(name, taxonomy):
     try:
         found = read_back(taxonomy, name)
     except TaxonomyError as error:
-        assert "cannot stand in a line of this format" in str(error)
+        assert "cannot be written in this format" in str(error)
     else:
         assert found == taxonomy
 
@@ -140,20 +140,20 @@ def test_names_that_tsv_cannot_hold_are_refused_and_nothing_is_written(tmp_path,
     path.write_text("before")
     with pytest.raises(TaxonomyError) as caught:
         write_taxonomy(Taxonomy.from_edges([("r", "ok"), (bad, "ok")]), path)
-    assert str(caught.value).startswith(f"{path}: the label {bad!r} or 'ok' cannot stand in a line of this format")
+    assert str(caught.value).startswith(f"{path}: the label {bad!r} or 'ok' cannot be written in this format")
     assert str(caught.value).isprintable()
     assert path.read_text() == "before"
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_name_that_makes_too_many_fields_is_refused(tmp_path):
-    with pytest.raises(TaxonomyError, match=r"the label 'a\\tb' cannot stand in a line"):
+    with pytest.raises(TaxonomyError, match=r"the label 'a\\tb' cannot be written in this format"):
         write_taxonomy(Taxonomy.from_edges([], labels=["a\tb"], titles={"a\tb": "x"}), tmp_path / "x.tsv")
 
 
 @pytest.mark.parametrize("bad", ["None", "a child: b", "a\nb"])
 def test_names_that_hier_cannot_hold_are_refused(tmp_path, bad):
-    with pytest.raises(TaxonomyError, match="cannot stand in a line"):
+    with pytest.raises(TaxonomyError, match="cannot be written in this format"):
         write_taxonomy(Taxonomy.from_edges([(bad, "x")]), tmp_path / "x.hier")
 
 
@@ -178,7 +178,7 @@ def test_a_chain_of_64_labels_can_be_nested():
 def test_formats_that_cannot_be_written_are_told(tmp_path):
     with pytest.raises(FileError, match=r"written as Turtle only; give the file the suffix \.ttl"):
         write_taxonomy(TOPICS, tmp_path / "x.rdf")
-    with pytest.raises(FileError, match="tells no taxonomy format"):
+    with pytest.raises(FileError, match="is not the suffix of a taxonomy format"):
         write_taxonomy(TOPICS, tmp_path / "x.csv")
     with pytest.raises(FileError):
         write_taxonomy(TOPICS, tmp_path)

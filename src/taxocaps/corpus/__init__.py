@@ -1,20 +1,22 @@
 """Documents and their labels: reading, writing, checking, and label matrices."""
 
-from taxocaps.corpus.dataset import Dataset
-from taxocaps.corpus.document import Document
-from taxocaps.corpus.fields import CorpusConfig
-from taxocaps.corpus.labels import LabelConfig, collect_classes, count_unseen, label_matrix, resolve_labels
-from taxocaps.corpus.readers import ReadReport, read_documents
+from taxocaps.corpus.document import Dataset, Document
+from taxocaps.corpus.labels import Classes, LabelConfig, collect_classes, count_unseen, label_matrix, resolve_labels
+from taxocaps.corpus.readers import READERS, CorpusConfig, Reader, ReadReport, Record, read_documents
 from taxocaps.corpus.statistics import CorpusReport, check_corpus
 from taxocaps.corpus.writers import write_documents
 
 __all__ = [
+    "READERS",
+    "Classes",
     "CorpusConfig",
     "CorpusReport",
     "Dataset",
     "Document",
     "LabelConfig",
     "ReadReport",
+    "Reader",
+    "Record",
     "check_corpus",
     "collect_classes",
     "count_unseen",

@@ -1,20 +1,23 @@
-"""One document, as it travels from a file to a model."""
+"""Documents, and data sets of documents with a taxonomy."""
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Document", "document_name"]
+from taxocaps.taxonomy.tree import Taxonomy
+
+__all__ = ["Dataset", "Document", "document_name"]
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text with what is known about it.
+    """A text with its metadata.
 
     Attributes:
-        text: The text; empty where only ready tokens are given.
-        id: A name of the document, if it has one.
-        labels: The labels; `()` is a document labelled with nothing, `None` one without a label field.
-        tokens: Ready tokens, which replace the text pipeline, or `None`.
-        split: The part of the corpus it belongs to, such as "train", or `None`.
+        text: The text; empty if only tokens are given.
+        id: The id of the document, if it has one.
+        labels: The labels; `()` for a document without labels, `None` if its labels are unknown.
+        tokens: Tokens that replace those of the text pipeline, or `None`.
+        split: The split it belongs to, such as "train", or `None`.
     """
 
     text: str = ""
@@ -25,14 +28,35 @@ class Document:
 
     @property
     def content(self) -> str | tuple[str, ...]:
-        """What the text pipeline reads: the ready tokens if there are any, else the text."""
+        """The input of the text pipeline: the tokens if given, else the text."""
         return self.text if self.tokens is None else self.tokens
 
 
 def document_name(id: str | None, number: int) -> str:
-    """How messages name a document: by its id, or by its place, counted from 1.
+    """The name of a document in messages: its id, or its number counted from 1.
 
     >>> document_name("news-7", 3), document_name(None, 3)
     ("document 'news-7'", 'document 3')
     """
     return f"document {number if id is None else repr(id)}"
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Documents by split, and the taxonomy their labels come from.
+
+    Attributes:
+        name: A short name, such as "toy".
+        splits: The documents of each split, such as "train", "dev", "test".
+        taxonomy: The taxonomy; it contains every label of every document.
+        description: Where the documents come from, for users.
+    """
+
+    name: str
+    splits: Mapping[str, Sequence[Document]]
+    taxonomy: Taxonomy
+    description: str = ""
+
+    def documents(self) -> Iterator[tuple[str, Document]]:
+        """Every document with the name of its split."""
+        return ((split, document) for split, documents in self.splits.items() for document in documents)

@@ -1,4 +1,4 @@
-"""Documents as lines of JSON objects."""
+"""JSONL: one JSON object per line."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -6,21 +6,21 @@ from pathlib import Path
 from typing import Any
 
 from taxocaps.corpus.document import Document
-from taxocaps.corpus.fields import CorpusConfig, Record, encoding_problem, place
+from taxocaps.corpus.readers import CorpusConfig, Reader, Record, encoding_problem, location
 from taxocaps.files import atomic_text, is_decodable, read_lines
 
-__all__ = ["read_jsonl", "write_jsonl"]
+__all__ = ["READER", "read_jsonl", "write_jsonl"]
 
 
 def read_jsonl(path: Path, config: CorpusConfig) -> Iterator[Record]:
-    """Yield the records of a file with one JSON object a line; blank lines are passed over."""
+    """Yield the records of a JSONL file; blank lines are skipped."""
     for number, line in read_lines(path, config.encoding, strict=False):
         if line and not line.isspace():
-            yield _record(place(path, "line", number), line, config)
+            yield _record(location(path, "line", number), line, config)
 
 
 def write_jsonl(path: Path, documents: Iterable[Document], config: CorpusConfig) -> int:
-    """Write documents as lines of JSON; fields that a document does not have are left out.
+    """Write documents as lines of JSON, without the fields that a document does not have.
 
     Returns:
         How many documents were written.
@@ -34,6 +34,9 @@ def write_jsonl(path: Path, documents: Iterable[Document], config: CorpusConfig)
     return count
 
 
+READER = Reader(read_jsonl, (".jsonl", ".ndjson", ".json"))
+
+
 def _record(where: str, line: str, config: CorpusConfig) -> Record:
     problem = encoding_problem(line, config.encoding)
     if problem:
@@ -41,16 +44,16 @@ def _record(where: str, line: str, config: CorpusConfig) -> Record:
     try:
         value = json.loads(line)
     except json.JSONDecodeError as error:
-        problem = f"invalid JSON at column {error.colno}: {error.msg}; a line holds one JSON object{_hint(line)}"
+        problem = f"invalid JSON at column {error.colno}: {error.msg}; give one JSON object per line{_hint(line)}"
         return Record(where, {}, problem)
     except (ValueError, RecursionError):  # a number of thousands of digits; brackets nested thousands deep
-        return Record(where, {}, "JSON that cannot be read: a number too long, or brackets nested too deep")
+        return Record(where, {}, "JSON that cannot be read: a number is too long, or brackets are nested too deep")
     if not isinstance(value, dict):
-        problem = f"a line must hold a JSON object {{...}}; it starts with {line.strip()[:20]!r}{_hint(line)}"
+        problem = f"a line must be a JSON object {{...}}; it starts with {line.strip()[:20]!r}{_hint(line)}"
         return Record(where, {}, problem)
-    # Only escapes can bring in surrogates here, and nothing that holds one can be written again.
+    # Surrogates can only come from escapes here, and text with surrogates cannot be written.
     if "\\u" in line and not is_decodable(json.dumps(value, ensure_ascii=False)):
-        return Record(where, {}, r"an escape such as \ud83d is half of a character; write both halves")
+        return Record(where, {}, r"an escape such as \ud83d is half of a surrogate pair; write both halves")
     return Record(where, value)
 
 

@@ -1,8 +1,10 @@
-"""From label names to label matrices: names checked against the taxonomy, classes collected, rows built."""
+"""Labels of documents: checked against the taxonomy, collected as classes, and put into matrices."""
 
+import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Ancestors",
+    "Classes",
     "LabelConfig",
     "ResolvedLabels",
     "UnknownLabels",
@@ -32,11 +35,11 @@ LabelLists = Iterable[Sequence[str] | None]
 
 
 class LabelConfig(Config):
-    """How the labels of documents are understood.
+    """Processing of the labels of documents.
 
     Attributes:
-        ancestors: Take the labels as given, or add all their ancestors; a root that no document carries is never added.
-        unknown: What to do with a label that is not in the taxonomy: raise an error, add it under the root, or drop it.
+        ancestors: Use the labels as given, or add all their ancestors; a root without documents is never added.
+        unknown: What to do with a label that is not in the taxonomy: raise an error, add it below the root, or drop it.
     """
 
     section: ClassVar[str] = "labels"
@@ -51,8 +54,8 @@ class ResolvedLabels:
 
     Attributes:
         labels: The labels of each document.
-        taxonomy: The taxonomy, with the unknown labels under the root if they were added.
-        unknown: The labels that were not in the taxonomy, with the number of documents that carry them.
+        taxonomy: The taxonomy, with the unknown labels below the root if they were added.
+        unknown: The labels that were not in the taxonomy, with their numbers of documents.
     """
 
     labels: tuple[tuple[str, ...], ...]
@@ -67,40 +70,40 @@ def resolve_labels(
     *,
     ids: Sequence[str | None] | None = None,
 ) -> ResolvedLabels:
-    """Hold the labels of documents against the taxonomy.
+    """Check the labels of documents against the taxonomy.
 
     Args:
         label_lists: The labels of each document.
-        taxonomy: The labels there are.
-        unknown: "error", "add" (under the root, sorted by name) or "drop".
+        taxonomy: The known labels.
+        unknown: "error", "add" (below the root, sorted by name) or "drop".
         ids: The ids of the documents, for messages.
 
     Raises:
-        CorpusError: For an unknown label if `unknown` is "error"; it names the document and the nearest known label.
+        CorpusError: For an unknown label if `unknown` is "error"; the message names the document and the nearest label.
     """
     lists = tuple(tuple(labels or ()) for labels in label_lists)
-    strangers = set(chain.from_iterable(lists)).difference(taxonomy.names)
-    if not strangers:
+    unknown_names = set(chain.from_iterable(lists)).difference(taxonomy.names)
+    if not unknown_names:
         return ResolvedLabels(lists, taxonomy, {})
     if unknown == "error":
-        raise CorpusError(_unknown_message(lists, strangers, taxonomy, ids))
-    counts = Counter(label for labels in lists for label in strangers.intersection(labels))
+        raise CorpusError(_unknown_message(lists, unknown_names, taxonomy, ids))
+    counts = Counter(label for labels in lists for label in unknown_names.intersection(labels))
     found = {name: counts[name] for name in sorted(counts)}
     if unknown == "add":
         return ResolvedLabels(lists, taxonomy.with_labels(found), found)
-    kept = tuple(tuple(label for label in labels if label not in strangers) for labels in lists)
+    kept = tuple(tuple(label for label in labels if label not in unknown_names) for labels in lists)
     return ResolvedLabels(kept, taxonomy, found)
 
 
 def collect_classes(
     label_lists: LabelLists, taxonomy: Taxonomy | None = None, ancestors: Ancestors = "as-given"
 ) -> tuple[str, ...]:
-    """The labels that documents carry, which become the columns of a model.
+    """The labels that occur in documents, which become the columns of a model.
 
     Args:
         label_lists: The labels of each training document.
-        taxonomy: Gives the order; without one the labels are sorted by name.
-        ancestors: Whether the ancestors of the labels count as carried.
+        taxonomy: Determines the order; without one the labels are sorted by name.
+        ancestors: Whether to add the ancestors of the labels.
 
     Raises:
         TaxonomyError: For a label that is not in the taxonomy; see `resolve_labels`.
@@ -110,9 +113,9 @@ def collect_classes(
     """
     used = set(chain.from_iterable(labels or () for labels in label_lists))
     if taxonomy is None:
-        _refuse_closure(ancestors)
+        _refuse_ancestors(ancestors)
         return tuple(sorted(used))
-    return taxonomy.close(used) if ancestors == "add" else tuple(sorted(used, key=taxonomy.position))
+    return taxonomy.with_ancestors(used) if ancestors == "add" else tuple(sorted(used, key=taxonomy.position))
 
 
 def label_matrix(
@@ -123,14 +126,14 @@ def label_matrix(
 ) -> "csr_array":
     """The labels of documents as a boolean matrix.
 
-    A label outside `classes`, such as one that no training document carries, has no column; its ancestors still have
-    theirs if they are added. `count_unseen` counts such labels.
+    A label that is not in `classes`, such as one without training documents, has no column; if ancestors are added, its
+    ancestors still have theirs. `count_unseen` counts such labels.
 
     Args:
         label_lists: The labels of each document.
         classes: The labels of the columns.
         taxonomy: Needed to add ancestors.
-        ancestors: Whether a document with a label also gets the label's ancestors.
+        ancestors: Whether to add the ancestors of the labels.
 
     Returns:
         CSR `[documents, classes]` of bool, with sorted indices and no explicit zeros.
@@ -138,20 +141,20 @@ def label_matrix(
     import numpy as np
 
     lists = [labels or () for labels in label_lists]
-    numbers: defaultdict[str, int] = defaultdict(count().__next__)  # each name, numbered as it first comes
-    given = np.fromiter(map(numbers.__getitem__, chain.from_iterable(lists)), dtype=np.int32)
+    ids: defaultdict[str, int] = defaultdict(count().__next__)  # by order of first occurrence
+    given = np.fromiter(map(ids.__getitem__, chain.from_iterable(lists)), dtype=np.int32)
     columns = {name: column for column, name in enumerate(classes)}
-    closures = _closures(numbers, taxonomy, ancestors)
+    closures = _closures(ids, taxonomy, ancestors)
     spread = [[columns[name] for name in closure if name in columns] for closure in closures]
     targets = np.fromiter(chain.from_iterable(spread), dtype=np.int32)
-    # A product of sparse matrices closes all documents at once: documents x names times names x classes.
-    matrix = _indicator(lists, given, len(numbers)) @ _indicator(spread, targets, len(columns))
+    # One sparse product adds the ancestors of all documents: [documents, names] @ [names, classes].
+    matrix = _indicator(lists, given, len(ids)) @ _indicator(spread, targets, len(columns))
     matrix.sort_indices()
     return matrix
 
 
 def count_unseen(label_lists: LabelLists, classes: Iterable[str]) -> dict[str, int]:
-    """The labels that have no column, with the number of documents that carry them, sorted by name.
+    """The labels without a column, with their numbers of documents, sorted by name.
 
     >>> count_unseen([["a", "z"], ["z"], None], ["a", "b"])
     {'z': 2}
@@ -161,16 +164,77 @@ def count_unseen(label_lists: LabelLists, classes: Iterable[str]) -> dict[str, i
     return {name: counts[name] for name in sorted(counts)}
 
 
+@dataclass(frozen=True)
+class Classes:
+    """The labels that a model can predict, its columns, in taxonomy order: parents before children.
+
+    Attributes:
+        names: The labels.
+        taxonomy: A taxonomy that contains all of them.
+
+    >>> topics = Taxonomy.from_edges([("all", "trade"), ("trade", "oil"), ("oil", "crude")])
+    >>> Classes(("trade", "crude"), topics).parents
+    ((), (0,))
+    """
+
+    names: tuple[str, ...]
+    taxonomy: Taxonomy
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @cached_property
+    def closure(self) -> "csr_array":
+        """CSR [L, L] of bool: the row of a label marks itself and those of its ancestors that are columns."""
+        return label_matrix([(name,) for name in self.names], self.names, self.taxonomy, "add")
+
+    @cached_property
+    def full_closure(self) -> "csr_array":
+        """CSR [L, labels of the taxonomy] of bool: a row marks the label itself and all its ancestors but the root."""
+        return label_matrix([(name,) for name in self.names], self.taxonomy.names, self.taxonomy, "add")
+
+    @cached_property
+    def parents(self) -> tuple[tuple[int, ...], ...]:
+        """For each label the columns of its nearest ancestors that are columns."""
+        columns = {name: column for column, name in enumerate(self.names)}
+        above: dict[str, frozenset[int]] = {}
+        for name in self.taxonomy.names:  # parents come before their children
+            found = (
+                frozenset({columns[parent]}) if parent in columns else above[parent]
+                for parent in self.taxonomy.parents(name)
+            )
+            above[name] = frozenset().union(*found)
+        return tuple(tuple(sorted(above[name])) for name in self.names)
+
+    @cached_property
+    def levels(self) -> tuple[int, ...]:
+        """The depth of each label below the root."""
+        return tuple(map(self.taxonomy.depth, self.names))
+
+    def has_all_ancestors(self, labels: "csr_array") -> bool:
+        """Whether every document with a label also has all its ancestors that are columns.
+
+        Args:
+            labels: CSR [documents, L] of bool.
+        """
+        return bool((labels @ self.closure).nnz == labels.nnz)
+
+    def label_lists(self, chosen: "csr_array") -> list[tuple[str, ...]]:
+        """The names of the labels of each document, from CSR [documents, L] of bool."""
+        names = [self.names[column] for column in chosen.indices.tolist()]
+        return [tuple(names[start:end]) for start, end in itertools.pairwise(chosen.indptr.tolist())]
+
+
 def _unknown_message(
-    lists: Sequence[Sequence[str]], strangers: set[str], taxonomy: Taxonomy, ids: Sequence[str | None] | None
+    lists: Sequence[Sequence[str]], unknown_names: set[str], taxonomy: Taxonomy, ids: Sequence[str | None] | None
 ) -> str:
-    number, label = next((n, label) for n, labels in enumerate(lists) for label in labels if label in strangers)
+    index, label = next((i, label) for i, labels in enumerate(lists) for label in labels if label in unknown_names)
     nearest = taxonomy.nearest(label)
     hint = f" (nearest: {nearest!r})" if nearest else ""
-    more = len(strangers) - 1
+    more = len(unknown_names) - 1
     others = "" if not more else ", nor is 1 other label" if more == 1 else f", nor are {more} other labels"
     return (
-        f"{document_name(ids[number] if ids else None, number + 1)}: the label {label!r} is not in the taxonomy{hint}"
+        f"{document_name(ids[index] if ids else None, index + 1)}: the label {label!r} is not in the taxonomy{hint}"
         f"{others}; correct {'it' if not more else 'them'}, or set labels.unknown to add or drop"
     )
 
@@ -179,12 +243,12 @@ def _closures(names: Iterable[str], taxonomy: Taxonomy | None, ancestors: Ancest
     if ancestors == "as-given":
         return [(name,) for name in names]
     if taxonomy is None:
-        _refuse_closure(ancestors)
+        _refuse_ancestors(ancestors)
     assert taxonomy is not None
-    return [taxonomy.close((name,)) if name in taxonomy else (name,) for name in names]
+    return [taxonomy.with_ancestors((name,)) if name in taxonomy else (name,) for name in names]
 
 
-def _refuse_closure(ancestors: Ancestors) -> None:
+def _refuse_ancestors(ancestors: Ancestors) -> None:
     if ancestors == "add":
         raise ConfigError(f"{LabelConfig.key('ancestors')} = add needs a taxonomy; give one, or use as-given")
 

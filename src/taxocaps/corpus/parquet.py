@@ -1,4 +1,4 @@
-"""Documents as rows of Parquet files (needs the extra `parquet`)."""
+"""Parquet files with one document per row (needs the extra `parquet`)."""
 
 import itertools
 from collections.abc import Iterable, Iterator
@@ -6,18 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from taxocaps.corpus.document import Document
-from taxocaps.corpus.fields import CorpusConfig, Record, check_columns, place
+from taxocaps.corpus.readers import CorpusConfig, Reader, Record, check_columns, location
 from taxocaps.errors import CorpusError, FileError, MissingExtraError
 from taxocaps.files import COMPRESSIONS, atomic_path, open_binary
 
-__all__ = ["read_parquet", "write_parquet"]
+__all__ = ["READER", "read_parquet", "write_parquet"]
 
 _BATCH = 1000
-"""Rows held in memory at a time."""
+"""Number of rows in memory at a time."""
 
 
 def read_parquet(path: Path, config: CorpusConfig) -> Iterator[Record]:
-    """Yield the rows of a Parquet file, of which only the columns in use are read."""
+    """Yield the rows of a Parquet file; unused columns are not read."""
     pyarrow = _pyarrow("reading Parquet files")
     _refuse_compression(path)
     with open_binary(path) as binary:
@@ -37,7 +37,7 @@ def read_parquet(path: Path, config: CorpusConfig) -> Iterator[Record]:
             batches = file.iter_batches(batch_size=_BATCH, columns=[name for name in names if name in wanted])
             rows = (row for batch in batches for row in batch.to_pylist())
             for number, row in enumerate(rows, 1):
-                yield Record(place(path, "row", number), row)
+                yield Record(location(path, "row", number), row)
         except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
             reason = " ".join(str(error).split())
             raise FileError(f"{path}: cannot be read as Parquet: {reason}") from error
@@ -61,6 +61,8 @@ def write_parquet(path: Path, documents: Iterable[Document], config: CorpusConfi
     return count
 
 
+READER = Reader(read_parquet, (".parquet", ".pq"))
+
 _ORDER = ("id", "text", "tokens", "labels", "split")
 
 
@@ -81,4 +83,4 @@ def _pyarrow(purpose: str) -> Any:
 
 def _refuse_compression(path: Path) -> None:
     if path.suffix.lower() in COMPRESSIONS:
-        raise FileError(f"{path}: Parquet files are compressed inside; use one that ends in .parquet")
+        raise FileError(f"{path}: Parquet files are compressed internally; use the suffix .parquet alone")

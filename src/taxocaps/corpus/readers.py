@@ -1,54 +1,142 @@
-"""Reading documents from files of every format, one at a time."""
+"""Reading documents from files of any format, one at a time."""
 
+import difflib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import get_args
+from typing import Any, ClassVar, Literal, NamedTuple
 
+from taxocaps.config import Config
 from taxocaps.corpus.document import Document
-from taxocaps.corpus.fields import CorpusConfig, Format, Record, to_document
-from taxocaps.corpus.jsonl import read_jsonl
-from taxocaps.corpus.parquet import read_parquet
-from taxocaps.corpus.tables import read_csv, read_tsv
-from taxocaps.corpus.text_directory import read_texts
-from taxocaps.errors import CorpusError, FileError
-from taxocaps.files import format_suffix
+from taxocaps.errors import ConfigError, CorpusError, FileError
+from taxocaps.files import format_suffix, is_decodable
+from taxocaps.registry import Registry
 
-__all__ = ["READERS", "SUFFIXES", "ReadReport", "format_of", "read_documents"]
+__all__ = [
+    "READERS",
+    "CorpusConfig",
+    "ReadReport",
+    "Reader",
+    "Record",
+    "check_columns",
+    "encoding_problem",
+    "format_of",
+    "location",
+    "read_documents",
+    "split_labels",
+    "to_document",
+]
 
-READERS: dict[Format, Callable[[Path, CorpusConfig], Iterator[Record]]] = {
-    "jsonl": read_jsonl,
-    "csv": read_csv,
-    "tsv": read_tsv,
-    "parquet": read_parquet,
-    "text": read_texts,
-}
-"""How each format is read."""
 
-SUFFIXES: dict[str, Format] = {
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".txt": "text",
-}
-"""The format of a file by the end of its name, compression aside."""
+class Record(NamedTuple):
+    """One document as read from a file: its location, its fields, and the problem if it cannot be read."""
+
+    location: str
+    fields: Mapping[str, Any]
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class Reader:
+    """How files of a format are read.
+
+    Attributes:
+        read: Yields the records of a file.
+        suffixes: The suffixes of such files in lower case, such as ".jsonl", without compression.
+    """
+
+    read: Callable[[Path, "CorpusConfig"], Iterator[Record]]
+    suffixes: tuple[str, ...]
+
+
+READERS: Registry[Reader] = Registry(
+    "corpus reader",
+    "taxocaps.readers",
+    {
+        "jsonl": "taxocaps.corpus.jsonl:READER",
+        "csv": "taxocaps.corpus.tables:CSV_READER",
+        "tsv": "taxocaps.corpus.tables:TSV_READER",
+        "parquet": "taxocaps.corpus.parquet:READER",
+        "text": "taxocaps.corpus.text_directory:READER",
+    },
+)
+"""Readers by format. Other packages add theirs by an entry point of the group `taxocaps.readers`."""
+
+
+class CorpusConfig(Config):
+    """Format and fields of corpus files.
+
+    Attributes:
+        format: The format of the files, a name of `READERS`; by default determined by the suffix.
+        text_field: The field with the text. Several fields ("title,body") are joined with newlines; each must be
+            present, but may be empty or null.
+        tokens_field: The field with tokens, a list or a string split at white space; used if present.
+        id_field: The field with the document's id, if there is one.
+        labels_field: The field with the labels, if there is one: a list, or a string with `label_separator`. White
+            space around labels and repeated labels are removed.
+        split_field: The field with the split of the document, if there is one.
+        split: Read only the documents of this split.
+        label_separator: The separator of labels in a string. The default of tables (CSV, TSV) is ";"; other formats
+            need a list if it is not given. Blank labels are removed.
+        quotes: Whether `"` quotes cells of CSV and TSV files ("standard") or is an ordinary character ("none").
+        encoding: The encoding of text files; documents are always written as UTF-8.
+        directory_labels: The labels of a directory of texts: a file `name.labels` next to `name.txt` with one label per
+            line ("sidecar"), or the names of the folders of the text ("folder").
+        on_error: Whether an invalid record raises an error or is skipped.
+    """
+
+    section: ClassVar[str] = "corpus"
+
+    format: str | None = None
+    text_field: str = "text"
+    tokens_field: str = "tokens"
+    id_field: str = "id"
+    labels_field: str = "labels"
+    split_field: str = "split"
+    split: str | None = None
+    label_separator: str | None = None
+    quotes: Literal["standard", "none"] = "standard"
+    encoding: str = "utf-8"
+    directory_labels: Literal["sidecar", "folder"] = "sidecar"
+    on_error: Literal["raise", "skip"] = "raise"
+
+    def model_post_init(self, context: object, /) -> None:
+        """Check the format and that no field name is blank."""
+        if self.format is not None and self.format not in READERS:
+            nearest = difflib.get_close_matches(self.format, list(READERS), n=1)
+            hint = f"; did you mean {nearest[0]}?" if nearest else ""
+            raise ConfigError(f"{self.key('format')} must be one of {', '.join(READERS)}; got {self.format!r}{hint}")
+        for name in ("tokens_field", "id_field", "labels_field", "split_field"):
+            if not getattr(self, name).strip():
+                raise ConfigError(f"{self.key(name)} must name a field; got {getattr(self, name)!r}")
+        if not all(self.text_fields):
+            raise ConfigError(
+                f"{self.key('text_field')} must name a field, or several with commas; got {self.text_field!r}"
+            )
+        if self.label_separator == "":
+            raise ConfigError(f"{self.key('label_separator')} must not be empty; leave it out, or give one such as ';'")
+
+    @cached_property
+    def text_fields(self) -> tuple[str, ...]:
+        """The fields whose contents make the text.
+
+        >>> CorpusConfig(text_field="title, body").text_fields
+        ('title', 'body')
+        """
+        return tuple(name.strip() for name in self.text_field.split(","))
 
 
 @dataclass
 class ReadReport:
-    """What reading found; it grows while documents are read, over several files if it is given to each.
+    """Counts of documents and errors; updated while documents are read, possibly from several files.
 
     Attributes:
-        documents: Documents given.
-        skipped: Broken records left out (`corpus.on_error = "skip"`).
-        other_splits: Documents left out because they belong to another split than `corpus.split`.
-        messages: What was wrong with the first few of the broken records.
+        documents: Number of documents.
+        skipped: Number of invalid records that were skipped (`corpus.on_error = "skip"`).
+        other_splits: Number of documents skipped because they belong to another split than `corpus.split`.
+        messages: The errors of the first few invalid records.
     """
 
     documents: int = 0
@@ -57,7 +145,7 @@ class ReadReport:
     messages: list[str] = field(default_factory=list)
 
     def skip(self, message: str) -> None:
-        """Count a broken record; keep the message if it is one of the first five."""
+        """Count an invalid record; keep the message if it is one of the first five."""
         self.skipped += 1
         if len(self.messages) < 5:
             self.messages.append(message)
@@ -69,14 +157,15 @@ def read_documents(
     """Yield the documents of a file or a directory; only one is in memory at a time.
 
     Args:
-        path: A JSONL, CSV, TSV or Parquet file, a text file, a directory of text files, or "-" for JSONL from standard
-            input. All but Parquet may be compressed (`.gz`, `.xz`, `.zst`).
-        config: The names of the fields and how to read; see `CorpusConfig`.
-        report: Is told how many documents were read and which were broken.
+        path: A JSONL, CSV, TSV or Parquet file, a text file, a directory of text files, a file of a format that another
+            package reads, or "-" for JSONL from standard input. All but Parquet may be compressed (`.gz`, `.xz`,
+            `.zst`).
+        config: The format and the names of the fields.
+        report: Updated with the numbers of documents and errors.
 
     Raises:
-        CorpusError: For a broken record, unless `config.on_error` is "skip", and when there is no document at all.
-        FileError: When the file cannot be read, or its format not be told.
+        CorpusError: For an invalid record, unless `config.on_error` is "skip", and if there are no documents.
+        FileError: If the file cannot be read, or its format is unknown.
     """
     path, config = Path(path), config or CorpusConfig()
     if str(path) != "-" and not path.exists():
@@ -84,36 +173,109 @@ def read_documents(
     return _documents(path, config, format_of(path, config.format), report or ReadReport())
 
 
-def format_of(path: Path, format: Format | None = None) -> Format:
-    """The format of a file: the one given, or what its name says.
+def format_of(path: Path, format: str | None = None) -> str:
+    """The format of a file: `format`, or by default the first reader with the suffix.
+
+    Raises:
+        ConfigError: If there is no reader for `format`.
+        FileError: If no reader has the suffix.
 
     >>> format_of(Path("news.csv.gz"))
     'csv'
     """
     if format is not None:
-        return format
+        return READERS.check(format)
     if str(path) == "-":
         return "jsonl"
     if path.is_dir():
         return "text"
     suffix = format_suffix(path)
-    if suffix not in SUFFIXES:
-        raise FileError(
-            f"{path}: the name does not tell the format; end it in one of {' '.join(SUFFIXES)}, "
-            f"or set {CorpusConfig.key('format')} to one of {', '.join(get_args(Format))}"
+    for name, reader in READERS.items():
+        if suffix in reader.suffixes:
+            return name
+    known = " ".join(dict.fromkeys(suffix for reader in READERS.values() for suffix in reader.suffixes))
+    raise FileError(
+        f"{path}: {suffix!r} is not the suffix of a corpus format; use one of the suffixes {known}, "
+        f"or set {CorpusConfig.key('format')} to one of {', '.join(READERS)}"
+    )
+
+
+def location(path: Path, unit: str, number: int) -> str:
+    """A position in a file, for messages.
+
+    >>> location(Path("news.jsonl"), "line", 3)
+    'news.jsonl, line 3'
+    """
+    return f"{'standard input' if str(path) == '-' else path}, {unit} {number}"
+
+
+def encoding_problem(text: str, encoding: str) -> str | None:
+    """The problem with the encoding of `text`, or None."""
+    if not is_decodable(text):
+        return f"not valid {encoding.upper()}; give the file's encoding, such as --encoding latin-1"
+    if "\0" in text:
+        return "contains NUL bytes; give the file's encoding, such as --encoding utf-16"
+    return None
+
+
+def check_columns(names: Iterable[str], config: CorpusConfig) -> str | None:
+    """The problem with the field names of a record or table, which needs the text or tokens, or None."""
+    found = list(names)
+    missing = [name for name in config.text_fields if name not in found]
+    if not missing or config.tokens_field in found:
+        return None
+    close = difflib.get_close_matches(missing[0].lower(), [name.lower() for name in found], n=1)
+    nearest = [name for name in found if name.lower() in close]
+    hint = f"did you mean {nearest[0]!r}? " if nearest else ""
+    known = ", ".join(map(repr, found[:20])) + (" ..." if found[20:] else "") or "none"
+    return (
+        f"no field '{missing[0]}' with the text, nor '{config.tokens_field}' with tokens; the fields are: {known}; "
+        f"{hint}set {config.key('text_field')} to the right one"
+    )
+
+
+def to_document(record: Record, config: CorpusConfig) -> Document:
+    """Convert a record to a document.
+
+    Raises:
+        CorpusError: If the record is invalid, or a field is missing or invalid; the message has the location.
+    """
+    fields, names = record.fields, config.text_fields
+    has_text = fields.keys() >= set(names)
+    try:
+        problem = record.problem or (None if has_text else check_columns(fields, config))
+        if problem:
+            raise ValueError(problem)
+        tokens = _tokens(fields.get(config.tokens_field), config.tokens_field)
+        return Document(
+            text=_text(fields, names) if has_text else "",
+            id=_name(fields.get(config.id_field), config.id_field),
+            labels=_labels(fields.get(config.labels_field), config),
+            tokens=tokens if has_text or tokens is not None else (),
+            split=_name(fields.get(config.split_field), config.split_field),
         )
-    return SUFFIXES[suffix]
+    except ValueError as error:
+        raise CorpusError(f"{record.location}: {error}") from None
 
 
-def _documents(path: Path, config: CorpusConfig, format: Format, report: ReadReport) -> Iterator[Document]:
+def split_labels(text: str, separator: str) -> list[str]:
+    """The labels in a string; blank ones, such as after a final separator, are removed.
+
+    >>> split_labels("sport; football;", ";")
+    ['sport', 'football']
+    """
+    return [name for part in text.split(separator) if (name := part.strip())]
+
+
+def _documents(path: Path, config: CorpusConfig, format: str, report: ReadReport) -> Iterator[Document]:
     splits: Counter[str | None] = Counter()
     skipped = report.skipped
-    for record in READERS[format](path, config):
+    for record in READERS[format].read(path, config):
         try:
             document = to_document(record, config)
         except CorpusError as error:
             if config.on_error == "raise":
-                hint = f"; mend it, or set {config.key('on_error')}=skip" if record.problem else ""
+                hint = f"; correct it, or set {config.key('on_error')}=skip" if record.problem else ""
                 raise CorpusError(f"{error}{hint}") from None
             report.skip(str(error))
             continue
@@ -130,11 +292,73 @@ def _documents(path: Path, config: CorpusConfig, format: Format, report: ReadRep
 def _nothing(path: Path, config: CorpusConfig, splits: Counter[str | None], skipped: int, messages: list[str]) -> str:
     name = "standard input" if str(path) == "-" else path
     if splits:
-        there = ", ".join(
+        present = ", ".join(
             f"{'none' if split is None else repr(split)} ({count})" for split, count in splits.items() if count
         )
-        return f"{name}: no document of the split '{config.split}'; the splits in field '{config.split_field}': {there}"
+        return (
+            f"{name}: no document of the split '{config.split}'; the splits in field '{config.split_field}': {present}"
+        )
     if skipped:
-        return f"{name}: no documents, for all {skipped} records are broken; the first: {messages[0]}"
+        return f"{name}: no documents, because all {skipped} records are invalid; the first: {messages[0]}"
     what = "no text files (*.txt)" if path.is_dir() else "no documents"
-    return f"{name}: there are {what} in it; give a file with at least one document"
+    return f"{name}: contains {what}; give a file with at least one document"
+
+
+def _text(fields: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    parts = []
+    for name in names:
+        value = fields[name]
+        if value is not None and not isinstance(value, str):
+            raise ValueError(f"field '{name}' must be text; got {_kind(value)}")
+        if value:
+            parts.append(value)
+    return "\n".join(parts)
+
+
+def _tokens(value: Any, field: str) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return tuple(value.split())
+    if not isinstance(value, list):
+        raise ValueError(f"field '{field}' must be a list of tokens, or text split at white space; got {_kind(value)}")
+    for token in value:
+        if not isinstance(token, str) or not token.strip():
+            raise ValueError(f"field '{field}' must contain tokens that are text; got {_kind(token)}")
+    return tuple(value)
+
+
+def _labels(value: Any, config: CorpusConfig) -> tuple[str, ...] | None:
+    field = config.labels_field
+    if value is None:
+        return None
+    if isinstance(value, str) and config.label_separator:
+        value = split_labels(value, config.label_separator)
+    if not isinstance(value, list):
+        raise ValueError(
+            f"field '{field}' must be a list of labels; got {_kind(value)}; "
+            f"for labels in a string set {config.key('label_separator')}"
+        )
+    names = [_name(label, field) or "" for label in value]
+    if not all(names):
+        raise ValueError(f"field '{field}' contains a blank label; remove it or give it a name")
+    return tuple(dict.fromkeys(map(str.strip, names)))
+
+
+def _name(value: Any, field: str) -> str | None:
+    """A name as text; None if it is blank."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    raise ValueError(f"field '{field}' must be text or a number; got {_kind(value)}")
+
+
+def _kind(value: Any) -> str:
+    """A short description of a value, for messages."""
+    words = {type(None): "null", bool: "true or false", dict: "an object", list: "a list", str: "the text"}
+    word = words.get(type(value), "a number" if isinstance(value, int | float) else type(value).__name__)
+    shown = repr(value)
+    return f"{word} {shown}" if len(shown) <= 40 else f"{word} {shown[:40]}..."

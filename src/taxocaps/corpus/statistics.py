@@ -1,5 +1,6 @@
-"""What is in a corpus and what may be wrong with it, counted in one pass over the documents."""
+"""Statistics of a corpus and likely mistakes in it, counted in one pass over the documents."""
 
+import hashlib
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -7,15 +8,31 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from taxocaps.corpus.document import Document, document_name
-from taxocaps.corpus.duplicates import DuplicateFinder, Repeats
 from taxocaps.taxonomy.tree import Taxonomy
 
-__all__ = ["CorpusReport", "LevelStatistics", "SplitStatistics", "Spread", "UnknownLabel", "check_corpus"]
+__all__ = [
+    "CorpusReport",
+    "DuplicateFinder",
+    "Finding",
+    "LevelStatistics",
+    "SplitStatistics",
+    "Summary",
+    "UnknownLabel",
+    "check_corpus",
+]
 
 
 @dataclass(frozen=True)
-class Spread:
-    """Mean, median and largest of some whole numbers; zeros where there are none."""
+class Finding:
+    """A number of documents, and the name of the first."""
+
+    count: int = 0
+    example: str | None = None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Mean, median and maximum of integers; zeros if there are none."""
 
     mean: float = 0.0
     median: float = 0.0
@@ -27,33 +44,33 @@ class SplitStatistics:
     """One split of a corpus.
 
     Attributes:
-        documents: How many there are.
-        empty_texts: Documents with neither text nor tokens.
-        words: Words per document: what white space parts, or the text pipeline keeps, or the ready tokens.
+        documents: Number of documents.
+        empty_texts: Number of documents without text and tokens.
+        words: Words per document, as counted by `tokenize` of `check_corpus`, or tokens.
         labels: Labels per document.
         labels_histogram: Number of labels -> number of documents.
-        unlabelled: Documents without any label.
+        unlabelled: Number of documents without labels.
         label_counts: Label -> number of documents, in taxonomy order (unknown ones last, by name).
-        lacking_ancestors: Documents that lack an ancestor of a label they carry.
-        duplicate_texts: Documents whose text, white space aside, an earlier one of the split has.
-        duplicate_ids: Documents whose id an earlier one of the split has.
+        missing_ancestors: Documents without an ancestor of one of their labels.
+        duplicate_texts: Documents with the text of an earlier one of the split, ignoring white space.
+        duplicate_ids: Documents with the id of an earlier one of the split.
     """
 
     documents: int
     empty_texts: int
-    words: Spread
-    labels: Spread
+    words: Summary
+    labels: Summary
     labels_histogram: Mapping[int, int]
     unlabelled: int
     label_counts: Mapping[str, int]
-    lacking_ancestors: Repeats
-    duplicate_texts: Repeats
-    duplicate_ids: Repeats
+    missing_ancestors: Finding
+    duplicate_texts: Finding
+    duplicate_ids: Finding
 
 
 @dataclass(frozen=True)
 class LevelStatistics:
-    """A level of the taxonomy: its labels, those that documents carry, and how often, all splits together."""
+    """A level of the taxonomy: its number of labels, of labels in use, and of assignments in all splits."""
 
     level: int
     labels: int
@@ -63,7 +80,7 @@ class LevelStatistics:
 
 @dataclass(frozen=True)
 class UnknownLabel:
-    """A label that is not in the taxonomy, the number of documents that carry it, and one of them."""
+    """A label that is not in the taxonomy, its number of documents, and one of them."""
 
     name: str
     documents: int
@@ -78,10 +95,10 @@ class CorpusReport:
         splits: The statistics of each split.
         label_counts: Label -> number of documents in all splits, in taxonomy order (unknown ones last, by name).
         levels: The levels of the taxonomy; empty without one.
-        unused_labels: Labels of the taxonomy that no document carries, the root aside.
+        unused_labels: Labels of the taxonomy without documents, except the root.
         unknown_labels: Labels of documents that are not in the taxonomy, the most frequent first.
-        shared_texts: Pair of splits -> different texts that are in both.
-        shared_ids: Pair of splits -> different ids that are in both.
+        shared_texts: Pair of splits -> distinct texts that are in both.
+        shared_ids: Pair of splits -> distinct ids that are in both.
     """
 
     splits: Mapping[str, SplitStatistics]
@@ -89,8 +106,8 @@ class CorpusReport:
     levels: tuple[LevelStatistics, ...]
     unused_labels: tuple[str, ...]
     unknown_labels: tuple[UnknownLabel, ...]
-    shared_texts: Mapping[tuple[str, str], Repeats]
-    shared_ids: Mapping[tuple[str, str], Repeats]
+    shared_texts: Mapping[tuple[str, str], Finding]
+    shared_ids: Mapping[tuple[str, str], Finding]
 
     @property
     def documents(self) -> int:
@@ -102,21 +119,21 @@ def check_corpus(
     documents: Iterable[tuple[str, Document]],
     taxonomy: Taxonomy | None = None,
     *,
-    words_of: Callable[[str], Sequence[str]] = str.split,
+    tokenize: Callable[[str], Sequence[str]] = str.split,
 ) -> CorpusReport:
     """Read a corpus once and count what is in it.
 
     Args:
-        documents: Every document with the name of its split; they are taken one at a time.
-        taxonomy: The labels there may be; without one no label is unknown and no ancestor missing.
-        words_of: Makes words of a text, to count them; by default whatever white space parts.
+        documents: Every document with the name of its split; only one is in memory at a time.
+        taxonomy: The allowed labels; without one, no label is unknown and no ancestor is missing.
+        tokenize: Splits a text into words, to count them; by default at white space.
     """
     texts, ids, parents = DuplicateFinder(), DuplicateFinder(), _parents(taxonomy)
     tallies: dict[str, _Tally] = {}
     for split, document in documents:
         if split not in tallies:
             tallies[split] = _Tally(split, parents, texts, ids)
-        tallies[split].add(document, words_of)
+        tallies[split].add(document, tokenize)
     counts = sum((tally.label_counts for tally in tallies.values()), Counter[str]())
     return CorpusReport(
         splits={name: tally.statistics(taxonomy) for name, tally in tallies.items()},
@@ -127,6 +144,46 @@ def check_corpus(
         shared_texts=texts.across(),
         shared_ids=ids.across(),
     )
+
+
+class DuplicateFinder:
+    """Finds duplicates within and across splits; stores a 16-byte hash per key, about 100 MB per million documents."""
+
+    def __init__(self) -> None:
+        self._seen: dict[bytes, int] = {}
+        self._splits: list[str] = []
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._examples: dict[tuple[str, str], str] = {}
+
+    def add(self, key: str, split: str, name: str) -> None:
+        """Add a key of the document `name`."""
+        if split not in self._splits:
+            self._splits.append(split)
+        digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        here = self._splits.index(split)
+        before = self._seen.get(digest, 0)
+        self._seen[digest] = before | 1 << here
+        if before >> here & 1:
+            self._count((split, split), name)
+        elif before:
+            for number, other in enumerate(self._splits):
+                if before >> number & 1:
+                    self._count((other, split) if number < here else (split, other), name)
+
+    def within(self, split: str) -> Finding:
+        """The documents with the key of an earlier document of the same split."""
+        return self._repeats((split, split))
+
+    def across(self) -> Mapping[tuple[str, str], Finding]:
+        """For each pair of splits with common keys: the number of distinct keys, and one document."""
+        return {pair: self._repeats(pair) for pair in self._counts if pair[0] != pair[1]}
+
+    def _count(self, pair: tuple[str, str], name: str) -> None:
+        self._counts[pair] += 1
+        self._examples.setdefault(pair, name)
+
+    def _repeats(self, pair: tuple[str, str]) -> Finding:
+        return Finding(self._counts[pair], self._examples.get(pair))
 
 
 class _Tally:
@@ -141,15 +198,15 @@ class _Tally:
         self.documents = 0
         self.empty_texts = 0
         self.word_counts: Counter[int] = Counter()
-        self.label_numbers: Counter[int] = Counter()
+        self.labels_per_document: Counter[int] = Counter()
         self.label_counts: Counter[str] = Counter()
         self.label_examples: dict[str, str] = {}
-        self.lacking = Repeats()
+        self.missing_ancestors = Finding()
 
-    def add(self, document: Document, words_of: Callable[[str], Sequence[str]]) -> None:
+    def add(self, document: Document, tokenize: Callable[[str], Sequence[str]]) -> None:
         self.documents += 1
         name = document_name(document.id, self.documents)
-        self.word_counts[len(words_of(document.text) if document.tokens is None else document.tokens)] += 1
+        self.word_counts[len(tokenize(document.text) if document.tokens is None else document.tokens)] += 1
         self._add_text(document, name)
         self._add_labels(frozenset(document.labels or ()), name)
         if document.id is not None:
@@ -163,46 +220,46 @@ class _Tally:
             self.empty_texts += 1
 
     def _add_labels(self, labels: frozenset[str], name: str) -> None:
-        self.label_numbers[len(labels)] += 1
+        self.labels_per_document[len(labels)] += 1
         self.label_counts.update(labels)
         for label in labels:
             if label not in self.parents:
                 self.label_examples.setdefault(label, name)
-        # Labels that have all their parents have all their ancestors.
+        # If no parent of a label is missing, no ancestor is.
         if any(not self.parents.get(label, labels) <= labels for label in labels):
-            self.lacking = Repeats(self.lacking.count + 1, self.lacking.example or name)
+            self.missing_ancestors = Finding(self.missing_ancestors.count + 1, self.missing_ancestors.example or name)
 
     def statistics(self, taxonomy: Taxonomy | None) -> SplitStatistics:
         return SplitStatistics(
             documents=self.documents,
             empty_texts=self.empty_texts,
-            words=_spread(self.word_counts),
-            labels=_spread(self.label_numbers),
-            labels_histogram=dict(sorted(self.label_numbers.items())),
-            unlabelled=self.label_numbers[0],
+            words=_summary(self.word_counts),
+            labels=_summary(self.labels_per_document),
+            labels_histogram=dict(sorted(self.labels_per_document.items())),
+            unlabelled=self.labels_per_document[0],
             label_counts=_ordered(self.label_counts, taxonomy),
-            lacking_ancestors=self.lacking,
+            missing_ancestors=self.missing_ancestors,
             duplicate_texts=self.texts.within(self.split),
             duplicate_ids=self.ids.within(self.split),
         )
 
 
 def _parents(taxonomy: Taxonomy | None) -> dict[str, frozenset[str]]:
-    """The parents that must stand beside each label; the root need not."""
+    """The required parents of each label, which do not include the root."""
     if taxonomy is None:
         return {}
     return {name: frozenset(taxonomy.parents(name)) - {taxonomy.root} for name in taxonomy.names}
 
 
-def _spread(counts: Counter[int]) -> Spread:
-    """Mean, median and largest from value -> how often; the same as over the values written out."""
+def _summary(counts: Counter[int]) -> Summary:
+    """Mean, median and maximum from counts of values."""
     total = counts.total()
     if not total:
-        return Spread()
+        return Summary()
     values = sorted(counts)
     ends = list(accumulate(counts[value] for value in values))
     low, high = (values[bisect_right(ends, rank)] for rank in ((total - 1) // 2, total // 2))
-    return Spread(sum(value * counts[value] for value in values) / total, (low + high) / 2, values[-1])
+    return Summary(sum(value * counts[value] for value in values) / total, (low + high) / 2, values[-1])
 
 
 def _ordered(counts: Mapping[str, int], taxonomy: Taxonomy | None) -> dict[str, int]:

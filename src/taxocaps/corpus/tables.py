@@ -1,4 +1,4 @@
-"""Documents as rows of CSV and TSV tables whose first row names the fields."""
+"""CSV and TSV tables with a header and one document per row."""
 
 import csv
 import itertools
@@ -8,58 +8,70 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from taxocaps.corpus.document import Document, document_name
-from taxocaps.corpus.fields import CorpusConfig, Record, check_columns, encoding_problem, place, split_labels
+from taxocaps.corpus.readers import (
+    CorpusConfig,
+    Reader,
+    Record,
+    check_columns,
+    encoding_problem,
+    location,
+    split_labels,
+)
 from taxocaps.errors import CorpusError
 from taxocaps.files import atomic_text, read_lines
 
-__all__ = ["DEFAULT_SEPARATOR", "read_csv", "read_tsv", "write_csv", "write_tsv"]
+__all__ = ["CSV_READER", "DEFAULT_SEPARATOR", "TSV_READER", "read_csv", "read_tsv", "write_csv", "write_tsv"]
 
 DEFAULT_SEPARATOR = ";"
-"""What stands between labels in a cell unless `corpus.label_separator` says otherwise."""
+"""The separator of labels in a cell if `corpus.label_separator` is not given."""
 
 _LARGEST_CELL = 2**28
-"""Characters in one cell; the csv module's own limit of 131,072 is shorter than many an act of law."""
+"""Maximum characters of a cell; the default of the csv module, 131,072, is too small for long documents."""
 
 _READING: dict[str, dict[str, Any]] = {
     "standard": {"strict": True},
     "none": {"quoting": csv.QUOTE_NONE, "quotechar": None},
 }
 _WRITING: dict[str, dict[str, Any]] = {
-    # Before Python 3.13 minimal quoting leaves a lone \r bare, and the row would fall apart when read.
+    # Before Python 3.13 minimal quoting does not quote a lone \r, and the row would be split when read.
     "standard": {"quoting": csv.QUOTE_ALL},
     "none": {"quoting": csv.QUOTE_NONE, "quotechar": None},
 }
 
 
 def read_csv(path: Path, config: CorpusConfig) -> Iterator[Record]:
-    """Yield the rows of a table with commas."""
+    """Yield the rows of a CSV file."""
     return _read(path, config, ",")
 
 
 def read_tsv(path: Path, config: CorpusConfig) -> Iterator[Record]:
-    """Yield the rows of a table with tabs."""
+    """Yield the rows of a TSV file."""
     return _read(path, config, "\t")
 
 
 def write_csv(path: Path, documents: Iterable[Document], config: CorpusConfig) -> int:
-    """Write a table with commas; see `write_tsv`."""
+    """Write a CSV file; see `write_tsv`."""
     return _write(path, documents, config, ",")
 
 
 def write_tsv(path: Path, documents: Iterable[Document], config: CorpusConfig) -> int:
-    """Write a table with tabs; its columns are the fields that the first document has.
+    """Write a TSV file; its columns are the fields of the first document.
 
     Returns:
         How many documents were written.
 
     Raises:
-        CorpusError: For what a table cannot hold, such as a label with the separator in it.
+        CorpusError: If a document cannot be written to a table, such as a label that contains the separator.
     """
     return _write(path, documents, config, "\t")
 
 
+CSV_READER = Reader(read_csv, (".csv",))
+TSV_READER = Reader(read_tsv, (".tsv", ".tab"))
+
+
 class _Row(NamedTuple):
-    place: str
+    location: str
     cells: list[str]
     problem: str | None
 
@@ -72,13 +84,13 @@ def _read(path: Path, config: CorpusConfig, delimiter: str) -> Iterator[Record]:
     names = [name.strip() for name in header.cells]
     problem = header.problem or _header_problem(names, config)
     if problem:
-        raise CorpusError(f"{header.place}: {problem}")
+        raise CorpusError(f"{header.location}: {problem}")
     for row in rows:
         problem = row.problem
         if not problem and len(row.cells) != len(names):
-            problem = f"{len(row.cells)} cells where the header names {len(names)}"
+            problem = f"{len(row.cells)} cells, but the header has {len(names)}"
         fields = {} if problem else _fields(dict(zip(names, row.cells, strict=True)), config)
-        yield Record(row.place, fields, problem)
+        yield Record(row.location, fields, problem)
 
 
 def _rows(path: Path, config: CorpusConfig, delimiter: str) -> Iterator[_Row]:
@@ -86,12 +98,12 @@ def _rows(path: Path, config: CorpusConfig, delimiter: str) -> Iterator[_Row]:
     lines = (line for _, line in read_lines(path, config.encoding, strict=False, keep_ends=True))
     reader = csv.reader(lines, delimiter=delimiter, **_READING[config.quotes])
     while True:
-        where = place(path, "line", reader.line_num + 1)
+        where = location(path, "line", reader.line_num + 1)
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            hint = f"if quotes are plain text here, set {config.key('quotes')}=none"
-            yield _Row(where, [], f"a row up to line {reader.line_num} cannot be read: {error}; {hint}")
+            hint = f"if quotes are ordinary characters, set {config.key('quotes')}=none"
+            yield _Row(where, [], f"a row ending on line {reader.line_num} cannot be read: {error}; {hint}")
             continue
         if cells is None:
             return
@@ -103,7 +115,7 @@ def _rows(path: Path, config: CorpusConfig, delimiter: str) -> Iterator[_Row]:
 def _header_problem(names: list[str], config: CorpusConfig) -> str | None:
     twice = [name for name, count in Counter(names).items() if name and count > 1]
     if twice:
-        return f"the header names {twice[0]!r} twice; rename one of the columns"
+        return f"the header contains {twice[0]!r} twice; rename one of the columns"
     return check_columns(names, config)
 
 
@@ -138,7 +150,7 @@ def _write(path: Path, documents: Iterable[Document], config: CorpusConfig, deli
                 writer.writerow(_cells(document, columns, config, delimiter))
             except (ValueError, csv.Error) as error:
                 where = document_name(document.id, count)
-                raise CorpusError(f"{path}: {where}: {error}; write JSONL, which holds everything") from None
+                raise CorpusError(f"{path}: {where}: {error}; write JSONL instead") from None
     return count
 
 
@@ -151,7 +163,7 @@ def _cells(document: Document, columns: list[str], config: CorpusConfig, delimit
     values = _values(document)
     for name, value in values.items():
         if value is not None and name not in columns:
-            raise ValueError(f"it has {name} but the first document has none, so the table has no such column")
+            raise ValueError(f"it has {name} but the first document has none, so there is no such column")
     if "labels" in columns:
         values["labels"] = _labels_cell(document.labels, config.label_separator or DEFAULT_SEPARATOR)
     if "tokens" in columns:
@@ -160,26 +172,24 @@ def _cells(document: Document, columns: list[str], config: CorpusConfig, delimit
     forbidden = "\0" if config.quotes == "standard" else f"\0\r\n{delimiter}"
     for character in forbidden:
         if any(character in cell for cell in cells):
-            raise ValueError(f"it holds the character {character!r}, which this table cannot")
+            raise ValueError(f"it contains the character {character!r}, which cannot be written to this table")
     return cells
 
 
 def _labels_cell(labels: tuple[str, ...] | None, separator: str) -> str:
     if labels is None:
-        raise ValueError(
-            "it has no labels field but the first document has one, and a blank cell means 'no label applies'"
-        )
+        raise ValueError("it has no labels field but the first document has one, and a blank cell means 'no labels'")
     for label in labels:
         if separator in label:
             hint = f"choose another {CorpusConfig.key('label_separator')}"
-            raise ValueError(f"the label {label!r} holds the separator {separator!r}; {hint}")
+            raise ValueError(f"the label {label!r} contains the separator {separator!r}; {hint}")
     return separator.join(labels)
 
 
 def _tokens_cell(document: Document) -> str:
     if document.tokens == () and document.text:
-        raise ValueError("it has a text and an empty list of tokens, which a blank cell cannot say")
+        raise ValueError("it has a text and an empty list of tokens, which a blank cell cannot represent")
     for token in document.tokens or ():
         if token.split() != [token]:
-            raise ValueError(f"the token {token!r} is empty or holds white space, at which a cell is split")
+            raise ValueError(f"the token {token!r} is empty or contains white space, which separates tokens in a cell")
     return " ".join(document.tokens or ())

@@ -1,21 +1,21 @@
-"""Documents as plain text files: one file, or a directory of them."""
+"""Plain text files: one document per file, in a directory or alone."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
 from taxocaps.corpus.document import Document, document_name
-from taxocaps.corpus.fields import CorpusConfig, Record, encoding_problem
+from taxocaps.corpus.readers import CorpusConfig, Reader, Record, encoding_problem
 from taxocaps.errors import CorpusError, FileError
 from taxocaps.files import COMPRESSIONS, atomic_folder, format_suffix, read_lines
 
-__all__ = ["read_texts", "write_texts"]
+__all__ = ["READER", "read_texts", "write_texts"]
 
 
 def read_texts(path: Path, config: CorpusConfig) -> Iterator[Record]:
     """Yield a record for each `*.txt` (also `.txt.gz`, `.txt.zst`, `.txt.xz`) in a directory, or for the file given.
 
-    Folders are searched in the order of their names, all levels deep; hidden files and folders are passed over. The id
-    is the path inside the directory without the suffix. Line ends become newlines.
+    Folders are searched recursively in the order of their names; hidden files and folders are skipped. The id is the
+    path inside the directory without the suffix. Line endings become newlines.
     """
     if not path.is_dir():
         yield _record(path, path.parent, config)
@@ -25,15 +25,15 @@ def read_texts(path: Path, config: CorpusConfig) -> Iterator[Record]:
 
 
 def write_texts(path: Path, documents: Iterable[Document], config: CorpusConfig) -> int:
-    """Write a new directory with a text file for each document, and its labels as `corpus.directory_labels` says.
+    """Write a new directory with a text file per document and its labels according to `corpus.directory_labels`.
 
-    Documents without an id are named by their number.
+    Files of documents without an id are named by their number.
 
     Returns:
         How many documents were written.
 
     Raises:
-        CorpusError: For what text files cannot hold: tokens, a split, an id that is not a relative path.
+        CorpusError: If a document cannot be written as text: tokens, a split, or an id that is not a relative path.
     """
     count = 0
     with atomic_folder(path) as folder:
@@ -42,8 +42,11 @@ def write_texts(path: Path, documents: Iterable[Document], config: CorpusConfig)
                 _write(folder, document, count, config)
             except ValueError as error:
                 where = document_name(document.id, count)
-                raise CorpusError(f"{path}: {where}: {error}; write JSONL, which holds everything") from None
+                raise CorpusError(f"{path}: {where}: {error}; write JSONL instead") from None
     return count
+
+
+READER = Reader(read_texts, (".txt",))
 
 
 def _text_files(root: Path) -> Iterator[Path]:
@@ -52,7 +55,7 @@ def _text_files(root: Path) -> Iterator[Path]:
         path = waiting.pop()
         try:
             if path.is_dir():
-                inside = [entry for entry in path.iterdir() if _is_followed(entry)]
+                inside = [entry for entry in path.iterdir() if _is_searched(entry)]
                 waiting.extend(sorted(inside, reverse=True))
             elif format_suffix(path) == ".txt":
                 yield path
@@ -60,8 +63,8 @@ def _text_files(root: Path) -> Iterator[Path]:
             raise FileError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
-def _is_followed(entry: Path) -> bool:
-    # A link to a folder may lead back up, and the search would never end.
+def _is_searched(entry: Path) -> bool:
+    # A link to a folder may be circular.
     return not entry.name.startswith(".") and not (entry.is_symlink() and entry.is_dir())
 
 
@@ -100,13 +103,13 @@ def _labels(file: Path, stem: Path, root: Path, config: CorpusConfig) -> list[st
 
 def _write(folder: Path, document: Document, number: int, config: CorpusConfig) -> None:
     if document.tokens is not None or document.split is not None:
-        raise ValueError("a directory of texts has no place for tokens or a split")
+        raise ValueError("a directory of texts cannot store tokens or a split")
     if "\0" in document.text or "\r" in document.text:
-        raise ValueError("its text holds a NUL or carriage return character, which text files do not keep")
+        raise ValueError("its text contains a NUL or carriage return character, which text files do not preserve")
     stem = _target(folder, document, number)
     text = stem.with_name(f"{stem.name}.txt")
     if text.exists():
-        raise ValueError("its id stands for a file that another document has")
+        raise ValueError("its id is the same file name as that of another document")
     text.parent.mkdir(parents=True, exist_ok=True)
     text.write_text(document.text, encoding="utf-8", newline="")
     if config.directory_labels == "folder":
@@ -133,5 +136,5 @@ def _target(folder: Path, document: Document, number: int) -> Path:
 def _sidecar(labels: tuple[str, ...]) -> str:
     for label in labels:
         if len(label.splitlines()) != 1:
-            raise ValueError(f"the label {label!r} holds a line end, and labels stand one a line")
+            raise ValueError(f"the label {label!r} contains a line break, but labels are written one per line")
     return "".join(f"{label}\n" for label in labels)

@@ -1,13 +1,12 @@
-"""Writing documents to files of every format."""
+"""Writing documents to files of any built-in format."""
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from taxocaps.corpus.document import Document, document_name
-from taxocaps.corpus.fields import CorpusConfig, Format
 from taxocaps.corpus.jsonl import write_jsonl
 from taxocaps.corpus.parquet import write_parquet
-from taxocaps.corpus.readers import format_of
+from taxocaps.corpus.readers import CorpusConfig, format_of
 from taxocaps.corpus.tables import write_csv, write_tsv
 from taxocaps.corpus.text_directory import write_texts
 from taxocaps.errors import ConfigError, CorpusError
@@ -15,43 +14,46 @@ from taxocaps.files import is_decodable
 
 __all__ = ["WRITERS", "write_documents"]
 
-WRITERS: dict[Format, Callable[[Path, Iterable[Document], CorpusConfig], int]] = {
+WRITERS: dict[str, Callable[[Path, Iterable[Document], CorpusConfig], int]] = {
     "jsonl": write_jsonl,
     "csv": write_csv,
     "tsv": write_tsv,
     "parquet": write_parquet,
     "text": write_texts,
 }
-"""How each format is written."""
+"""The formats that can be written."""
 
 
 def write_documents(
     documents: Iterable[Document],
     path: Path | str,
     *,
-    format: Format | None = None,
+    format: str | None = None,
     config: CorpusConfig | None = None,
 ) -> int:
-    """Write documents so that `read_documents` gives the same ones; the file appears only when it is complete.
+    """Write documents so that `read_documents` returns equal ones; the file appears only when it is complete.
 
     Args:
-        documents: The documents, taken one at a time.
-        path: The file, compressed if its name ends in `.gz`, `.xz` or `.zst`; for the format "text" a new directory.
-        format: The format; by default `config.format`, or what the name of the file says.
+        documents: The documents; only one is in memory at a time.
+        path: The file, compressed if the suffix is `.gz`, `.xz` or `.zst`; for the format "text" a new directory.
+        format: The format; by default `config.format`, or else determined by the suffix.
         config: The names of the fields. The encoding is always UTF-8.
 
     Returns:
         How many documents were written.
 
     Raises:
-        CorpusError: When there are none, or one holds what the format cannot.
-        FileError: When the file cannot be written.
+        CorpusError: If there are no documents, or one cannot be written in the format.
+        FileError: If the file cannot be written.
+        ConfigError: If the format is unknown or can only be read.
     """
     path, config = Path(path), config or CorpusConfig()
     if len(config.text_fields) > 1:
         raise ConfigError(f"{config.key('text_field')} must be one field for writing; got {config.text_field!r}")
-    iterator = _checked(documents, path)
-    return WRITERS[format_of(path, format or config.format)](path, iterator, config)
+    name = format_of(path, format or config.format)
+    if name not in WRITERS:
+        raise ConfigError(f"{path}: the format {name} can only be read; write one of {', '.join(WRITERS)}")
+    return WRITERS[name](path, _checked(documents, path), config)
 
 
 def _checked(documents: Iterable[Document], path: Path) -> Iterator[Document]:
@@ -68,10 +70,10 @@ def _checked(documents: Iterable[Document], path: Path) -> Iterator[Document]:
 def _problem(document: Document) -> str | None:
     labels, tokens = document.labels or (), document.tokens or ()
     if not all(map(is_decodable, (document.text, document.id or "", document.split or "", *labels, *tokens))):
-        return "it holds half of a surrogate pair, which is no character; remove it"
+        return "it contains half of a surrogate pair, which is not a character; remove it"
     if not all(map(str.strip, (*labels, *tokens))):
         return "it has a blank label or token; remove it"
     padded = next((label for label in labels if label != label.strip()), None)
     if padded is not None:
-        return f"its label {padded!r} has white space around it, which reading drops; strip it"
+        return f"its label {padded!r} has white space around it, which is removed when read; strip it"
     return None

@@ -1,1 +1,1 @@
-"""Corpora with their taxonomies, each a module with `load(...) -> Dataset`."""
+"""Data sets with their taxonomies; each is a module with `load(...) -> Dataset`."""

@@ -5,11 +5,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from taxocaps.corpus.dataset import Dataset
-from taxocaps.corpus.document import Document
-from taxocaps.datasets.checks import check_counts
-from taxocaps.datasets.sources import Publication, Source, SourceFile
-from taxocaps.datasets.streamed import Streamed
+from taxocaps.corpus.document import Dataset, Document
+from taxocaps.datasets.loading import Publication, Source, SourceFile, StreamedSplit, check_counts
 from taxocaps.progress import Progress, silent
 from taxocaps.taxonomy.tree import Taxonomy
 
@@ -29,7 +26,7 @@ ALIASES = {
     "stat.TH": "math.ST",
     "q-fin.EC": "econ.GN",
     "eess.SY": "cs.SY",
-    # Archives of the nineties, which arXiv itself has made part of others.
+    # Former archives, which arXiv has merged into others.
     "acc-phys": "physics.acc-ph",
     "adap-org": "nlin.AO",
     "alg-geom": "math.AG",
@@ -49,7 +46,7 @@ ALIASES = {
     "solv-int": "nlin.SI",
     "supr-con": "cond-mat.supr-con",
 }
-"""Categories with two names, and the one that is kept."""
+"""Alternative names of categories, and the ones that are used."""
 
 _ROOT, _PHYSICS = "Root", "Physics"
 _OUTSIDE_PHYSICS = {"cs", "econ", "eess", "math", "q-bio", "q-fin", "stat"}
@@ -60,19 +57,19 @@ _SPLITS = ("train", "dev", "test")
 
 
 def load(source: Path, *, check: bool = True, progress: Progress = silent) -> Dataset:
-    """Read abstracts; a document is the title, a full stop and the abstract, its labels the categories and those above.
+    """Read abstracts; documents are titles and abstracts, labels are categories and their ancestors.
 
-    The dump grows every week, so it has no official counts and no official split: `split_of` parts documents by id. It
-    is gone through once for the taxonomy, and again for each split that is read.
+    The dump grows every week, so it has no official counts and no official split: `split_of` splits documents by id. It
+    is read once for the taxonomy, and again for each split.
 
     Args:
         source: A folder with `arxiv-metadata-oai-snapshot.json`, or with the prepared `arxiv_subset.jsonl.gz`.
-        check: Whether the counts of the prepared file must be those of its README.
-        progress: Told how many records are read.
+        check: Whether to require the counts in the README of the prepared file.
+        progress: Called with the number of records read.
 
     Raises:
-        FileError: When the file is missing, or a line of it is no record.
-        CorpusError: When a count is not the official one.
+        FileError: If the file is missing, or a line is not a record.
+        CorpusError: If a count is not the official one.
     """
     files = Source(source, PUBLICATION)
     prepared = files.get(_PREPARED)
@@ -91,29 +88,29 @@ def load(source: Path, *, check: bool = True, progress: Progress = silent) -> Da
         name="arxiv",
         splits={split: _split(file, split, taxonomy) for split in _SPLITS},
         taxonomy=taxonomy,
-        description=f"arXiv titles and abstracts ({file.path.name}), labelled with categories and what is above them. "
+        description=f"arXiv titles and abstracts ({file.path.name}), labelled with categories and their ancestors. "
         "Split by the MD5 hash of the id: 70 % train, 10 % dev, 20 % test.",
     )
 
 
 def split_of(id: str) -> str:
-    """The split of a document: the MD5 hash of its id as a number, modulo ten; 0 and 1 are test, 2 dev, others train.
+    """The split of a document: the MD5 hash of its id modulo ten; 0 and 1 are test, 2 is dev, others are train.
 
     >>> split_of("0704.0565")
     'test'
     """
-    draw = int(hashlib.md5(id.encode(), usedforsecurity=False).hexdigest(), 16) % 10
-    return "test" if draw < 2 else "dev" if draw == 2 else "train"
+    bucket = int(hashlib.md5(id.encode(), usedforsecurity=False).hexdigest(), 16) % 10
+    return "test" if bucket < 2 else "dev" if bucket == 2 else "train"
 
 
-def _split(file: SourceFile, split: str, taxonomy: Taxonomy) -> Streamed:
+def _split(file: SourceFile, split: str, taxonomy: Taxonomy) -> StreamedSplit:
     def read() -> Iterator[Document]:
         for record in _records(file):
             if split_of(str(record["id"])) == split:
-                labels = taxonomy.close(_categories(record))
+                labels = taxonomy.with_ancestors(_categories(record))
                 yield Document(_text(record), str(record["id"]), labels, split=split)
 
-    return Streamed(read)
+    return StreamedSplit(read)
 
 
 def _records(file: SourceFile) -> Iterator[dict[str, Any]]:
@@ -122,7 +119,7 @@ def _records(file: SourceFile) -> Iterator[dict[str, Any]]:
 
 
 def _text(record: dict[str, Any]) -> str:
-    if "abstract" not in record:  # prepared records have title and abstract together
+    if "abstract" not in record:  # prepared records have the title and the abstract in one field
         return str(record["text"])
     return ". ".join(" ".join(str(record[name]).split()) for name in ("title", "abstract"))
 
@@ -133,7 +130,7 @@ def _categories(record: dict[str, Any]) -> list[str]:
 
 
 def _taxonomy(categories: Iterable[str]) -> Taxonomy:
-    """The root, physics and the other sciences, archives, categories; a category such as hep-th is its own archive."""
+    """Root, physics and the other sciences, archives, categories; a category such as hep-th is its own archive."""
     edges = set()
     for category in categories:
         archive, dot, _ = category.partition(".")

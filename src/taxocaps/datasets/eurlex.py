@@ -1,32 +1,42 @@
 """EU legislation with EUROVOC descriptors: EUR-Lex 4K, EURLEX57K, or prepared summaries of acts."""
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
-from taxocaps.corpus.dataset import Dataset
-from taxocaps.corpus.document import Document
-from taxocaps.datasets import eurlex57k
-from taxocaps.datasets.checks import check_counts, distinct
-from taxocaps.datasets.sources import Publication, Source, SourceFile
-from taxocaps.datasets.splits import draw_order, named_splits
-from taxocaps.errors import CorpusError
+from taxocaps.corpus.document import Dataset, Document
+from taxocaps.datasets.loading import (
+    Publication,
+    Source,
+    SourceFile,
+    StreamedSplit,
+    check_counts,
+    distinct,
+    shuffled,
+    with_split_names,
+)
+from taxocaps.errors import CorpusError, FileError
 from taxocaps.progress import Progress, silent
 from taxocaps.taxonomy.readers import read_taxonomy
 from taxocaps.taxonomy.tree import Taxonomy
 
 __all__ = ["PUBLICATION", "SEED", "load"]
 
+_URL_57K = "http://nlp.cs.aueb.gr/software_and_datasets/EURLEX57K/"
+"""Where it is published: `datasets.zip`, and `eurovoc_en.json`, which is also known as `EURLEX57K.json`."""
+
 PUBLICATION = Publication(
     "EUR-Lex 4K or EURLEX57K",
     "https://github.com/yourh/AttentionXML (EUR-Lex 4K: train_texts.txt, train_labels.txt, test_texts.txt, "
     "test_labels.txt), https://op.europa.eu/en/web/eu-vocabularies (EuroVoc as SKOS, or as taxonomy.tsv) and "
-    f"{eurlex57k.URL} (EURLEX57K)",
+    f"{_URL_57K} (EURLEX57K)",
     ("datasets.zip", "EURLEX57K*.zip"),
 )
-"""Where the official files come from."""
+"""The source of the official files."""
 
 SEED = 0
-"""Of the draw of the dev documents of EUR-Lex 4K, which the publication does not fix."""
+"""Random seed of the dev split of EUR-Lex 4K, which is not part of the publication."""
 
 _PREPARED = "eurlexsum_en.jsonl"
 _PREPARED_COUNTS = {"training documents": 1_129, "dev documents": 187, "test documents": 188}
@@ -41,29 +51,32 @@ _EUROVOC = (
     "eurovoc.json",
     "eurovoc.yaml",
 )
+_SPLITS_57K = ("train", "dev", "test")
+_EURLEX57K = {"train documents": 45_000, "dev documents": 6_000, "test documents": 6_000, "labels": 4_271}
+_PARTS = ("title", "header", "recitals", "main_body", "attachments")
 
 
 def load(source: Path, *, check: bool = True, progress: Progress = silent) -> Dataset:
-    """Read whichever of the three data sets lies in the folder.
+    """Read the data set in the folder, one of the three.
 
-    A descriptor that documents carry and the taxonomy lacks is put directly under its root, so that none is lost.
+    Descriptors of documents that are not in the taxonomy are added directly below its root.
 
     Args:
         source: A folder with `train_texts.txt`, `train_labels.txt`, `test_texts.txt`, `test_labels.txt` and EuroVoc; or
             with the folders `train`, `dev` and `test` of EURLEX57K and its file of concepts; or with the prepared
             `eurlexsum_en.jsonl.gz` and `taxonomy.tsv`.
-        check: Whether the counts must be the official ones.
-        progress: Told how many documents are read.
+        check: Whether to require the official counts.
+        progress: Called with the number of documents read.
 
     Raises:
-        FileError: When a file is missing.
-        CorpusError: When a count is not the official one.
+        FileError: If a file is missing.
+        CorpusError: If a count is not the official one.
     """
     files = Source(source, PUBLICATION)
     readers: dict[str, Callable[[Source, bool, Progress], Dataset]] = {
         _PREPARED: _load_prepared,
         "train_*texts.txt": _load_4k,
-        "train/*.json": eurlex57k.read,
+        "train/*.json": _load_57k,
     }
     read = next((reader for name, reader in readers.items() if files.get(name)), None)
     if read is None:
@@ -84,14 +97,14 @@ def _load_prepared(files: Source, check: bool, progress: Progress) -> Dataset:
     taxonomy, note = _complete(_eurovoc(files), splits)
     return Dataset(
         name="eurlex-summaries",
-        splits=named_splits(splits),
+        splits=with_split_names(splits),
         taxonomy=taxonomy,
         description=f"Official summaries of EU acts (EUR-Lex-Sum) with EUROVOC descriptors.{note}",
     )
 
 
 def _load_4k(files: Source, check: bool, progress: Progress) -> Dataset:
-    """Labels stand with `_` for spaces, parted by spaces; the case and the `_` make no difference for finding them."""
+    """Labels are separated by spaces and have `_` for spaces; both case and `_` are ignored when they are looked up."""
     taxonomy = _eurovoc(files)
     names = {_key(name): name for name in reversed(taxonomy.names)}
     train, test = (list(_read_4k(files, split, names)) for split in ("train", "test"))
@@ -99,7 +112,7 @@ def _load_4k(files: Source, check: bool, progress: Progress) -> Dataset:
     if check:
         counts = {"training documents": len(train), "test documents": len(test)}
         check_counts("EUR-Lex 4K", counts, _EUR_LEX_4K)
-    dev = set(draw_order((str(document.id) for document in train), SEED)[: round(len(train) * 0.1)])
+    dev = set(shuffled((str(document.id) for document in train), SEED)[: round(len(train) * 0.1)])
     splits = {
         "train": [document for document in train if document.id not in dev],
         "dev": [document for document in train if document.id in dev],
@@ -108,9 +121,9 @@ def _load_4k(files: Source, check: bool, progress: Progress) -> Dataset:
     taxonomy, note = _complete(taxonomy, splits)
     return Dataset(
         name="eurlex-4k",
-        splits=named_splits(splits),
+        splits=with_split_names(splits),
         taxonomy=taxonomy,
-        description=f"EUR-Lex 4K with EUROVOC descriptors. Dev: a tenth of the training documents, drawn.{note}",
+        description=f"EUR-Lex 4K with EUROVOC descriptors. Dev: a random tenth of the training documents.{note}",
     )
 
 
@@ -123,8 +136,8 @@ def _read_4k(files: Source, split: str, names: dict[str, str]) -> Iterator[Docum
             yield Document(text.strip(), f"{split}-{number}", tuple(dict.fromkeys(given)))
     except ValueError as error:
         raise CorpusError(
-            f"{texts} and {labels.path.name} have different numbers of lines, but a line of each belongs to one "
-            "document; download them again"
+            f"{texts} and {labels.path.name} have different numbers of lines, but must have one line per document; "
+            "download them again"
         ) from error
 
 
@@ -138,8 +151,85 @@ def _eurovoc(files: Source) -> Taxonomy:
 
 
 def _complete(taxonomy: Taxonomy, splits: dict[str, list[Document]]) -> tuple[Taxonomy, str]:
-    """The taxonomy with all labels of documents, and a sentence about those that it lacked."""
-    carried = {label for documents in splits.values() for document in documents for label in document.labels or ()}
-    lacking = sorted(carried - set(taxonomy.names))
-    note = f" Not in the taxonomy, so put under its root: {len(lacking)} of {len(carried):,} labels." if lacking else ""
-    return taxonomy.with_labels(lacking), note
+    """The taxonomy with all labels of documents, and a sentence about those that were missing."""
+    used = {label for documents in splits.values() for document in documents for label in document.labels or ()}
+    missing = sorted(used - set(taxonomy.names))
+    note = f" Not in the taxonomy, so added below its root: {len(missing)} of {len(used):,} labels." if missing else ""
+    return taxonomy.with_labels(missing), note
+
+
+def _load_57k(files: Source, check: bool, progress: Progress) -> Dataset:
+    """Read EURLEX57K (Chalkidis et al. 2019): 57,000 EU laws, each a JSON file with the ids of EUROVOC concepts.
+
+    The text has all parts of a law, joined with newlines; labels are concept ids, with their names as titles. Documents
+    are read on demand and are never all in memory.
+
+    Raises:
+        FileError: If a file is missing or invalid.
+        CorpusError: If a count is not the official one.
+    """
+    found = {split: files.find(f"{split}/*.json") for split in _SPLITS_57K}
+    for split, laws in found.items():
+        if not laws:
+            raise files.missing(f"{split}/*.json")
+    taxonomy = _concepts(files.one("EURLEX57K.json", "eurovoc_en.json"))
+    used: set[str] = set()
+    for split, laws in found.items():
+        for number, file in enumerate(laws, 1):
+            used.update(_law(file)["concepts"])
+            if number % 1_000 == 0 or number == len(laws):
+                progress(f"reading {split} documents", number, len(laws))
+    if check:
+        counts = {f"{split} documents": len(laws) for split, laws in found.items()}
+        check_counts("EURLEX57K", counts | {"labels": len(used)}, _EURLEX57K)
+    return Dataset(
+        name="eurlex57k",
+        splits={split: _streamed(laws, split) for split, laws in found.items()},
+        taxonomy=taxonomy.with_labels(sorted(used)),
+        description="EURLEX57K: EU laws with the ids of EUROVOC concepts.",
+    )
+
+
+def _streamed(laws: list[SourceFile], split: str) -> StreamedSplit:
+    def read() -> Iterator[Document]:
+        for file in laws:
+            law = _law(file)
+            yield Document(_text(law), str(law["celex_id"]), tuple(dict.fromkeys(law["concepts"])), split=split)
+
+    return StreamedSplit(read)
+
+
+def _law(file: SourceFile) -> dict[str, Any]:
+    law = _json(file)
+    missing = [name for name in ("celex_id", "concepts") if name not in law]
+    if missing:
+        raise FileError(f"{file}: no field '{missing[0]}'; this is not a law of EURLEX57K; remove it from the folder")
+    return law
+
+
+def _json(file: SourceFile) -> dict[str, Any]:
+    try:
+        value = json.loads(file.read())
+    except json.JSONDecodeError as error:
+        raise FileError(f"{file}: invalid JSON: {error}; download it again") from error
+    return value if isinstance(value, dict) else {}
+
+
+def _text(law: dict[str, Any]) -> str:
+    """The parts of a law; the main body is a list of paragraphs."""
+    parts = (law.get(name) or "" for name in _PARTS)
+    lines = ("\n".join(part) if isinstance(part, list) else str(part) for part in parts)
+    return "\n".join(line.strip() for line in lines if line.strip())
+
+
+def _concepts(file: SourceFile) -> Taxonomy:
+    """The concepts: `{"1": {"label": "...", "parents": ["2"]}}`; unknown parents are ignored."""
+    concepts = _json(file)
+    edges = [
+        (parent, name)
+        for name, concept in concepts.items()
+        for parent in dict.fromkeys(map(str, concept.get("parents") or ()))
+        if parent in concepts
+    ]
+    titles = {name: str(concept.get("label") or "") for name, concept in concepts.items()}
+    return Taxonomy.from_edges(edges, labels=concepts, titles=titles)

@@ -1,4 +1,4 @@
-"""20 Newsgroups (Lang 1995) in Rennie's version "bydate": 18,846 articles, of which the test articles are later."""
+"""20 Newsgroups (Lang 1995) in Rennie's version "bydate": 18,846 articles, split by time."""
 
 import re
 from collections import defaultdict
@@ -6,18 +6,15 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise
 from pathlib import Path
 
-from taxocaps.corpus.dataset import Dataset
-from taxocaps.corpus.document import Document
-from taxocaps.datasets.checks import check_counts
-from taxocaps.datasets.sources import Publication, Source, SourceFile
-from taxocaps.datasets.splits import last_tenth, named_splits
+from taxocaps.corpus.document import Dataset, Document
+from taxocaps.datasets.loading import Publication, Source, SourceFile, check_counts, last_tenth, with_split_names
 from taxocaps.progress import Progress, silent
 from taxocaps.taxonomy.tree import Taxonomy
 
 __all__ = ["PUBLICATION", "load"]
 
 PUBLICATION = Publication("20 Newsgroups", "http://qwone.com/~jason/20Newsgroups/", ("20news-bydate*.tar.gz",))
-"""Where the official files come from."""
+"""The source of the official files."""
 
 _FOLDERS = {"train": "20news-bydate-train", "test": "20news-bydate-test"}
 _OFFICIAL = {"groups": 20, "training articles": 11_314, "test articles": 7_532}
@@ -26,19 +23,19 @@ _SUBJECT = re.compile(r"^subject:[ \t]*(.*)$", re.IGNORECASE | re.MULTILINE)
 
 
 def load(source: Path, *, check: bool = True, progress: Progress = silent) -> Dataset:
-    """Read the articles; a document is the subject and the body, quotations included, its label the group.
+    """Read the articles; a document is the subject and the body including quotations, its label the group.
 
-    The other headers are dropped: some of them name the group or the sender. The dev documents are the last tenth of
-    each group's training articles, for the numbers of articles grow with time, and the test articles are later.
+    The other headers are removed, because some contain the group or the sender. The dev documents are the last tenth of
+    each group's training articles by article number, which increases with time.
 
     Args:
         source: A folder with `20news-bydate-train` and `20news-bydate-test`, or with `20news-bydate.tar.gz`.
-        check: Whether the counts must be the official ones.
-        progress: Told how many articles are read.
+        check: Whether to require the official counts.
+        progress: Called with the number of articles read.
 
     Raises:
-        FileError: When a folder is missing.
-        CorpusError: When a count is not the official one.
+        FileError: If a folder is missing.
+        CorpusError: If a count is not the official one.
     """
     files = Source(source, PUBLICATION)
     found = {split: files.find(f"{folder}/*/*") for split, folder in _FOLDERS.items()}
@@ -49,12 +46,12 @@ def load(source: Path, *, check: bool = True, progress: Progress = silent) -> Da
     if check:
         counts = {"groups": len(groups), "training articles": len(found["train"]), "test articles": len(found["test"])}
         check_counts(PUBLICATION.title, counts, _OFFICIAL)
-    train, dev = _part(found["train"])
+    train, dev = _split(found["train"])
     splits = {"train": train, "dev": dev, "test": found["test"]}
     documents = {split: _documents(articles, split, progress) for split, articles in splits.items()}
     return Dataset(
         name="20newsgroups",
-        splits=named_splits(documents),
+        splits=with_split_names(documents),
         taxonomy=_taxonomy(groups),
         description="20 Newsgroups, by date: subject and body of each article. Dev: the last tenth of each group's "
         "training articles.",
@@ -66,12 +63,12 @@ def _group(file: SourceFile) -> str:
 
 
 def _number(file: SourceFile) -> tuple[int, str]:
-    """What sorts articles by time: their number."""
+    """The sort key of articles by time: their number."""
     name = file.name.rpartition("/")[2]
     return (int(name) if name.isdecimal() else 0, name)
 
 
-def _part(articles: Iterable[SourceFile]) -> tuple[list[SourceFile], list[SourceFile]]:
+def _split(articles: Iterable[SourceFile]) -> tuple[list[SourceFile], list[SourceFile]]:
     """The first nine tenths and the last tenth of each group."""
     groups = defaultdict(list)
     for file in articles:
@@ -103,7 +100,7 @@ def _text(article: str) -> str:
 
 
 def _taxonomy(groups: Iterable[str]) -> Taxonomy:
-    """Above comp.graphics stands comp, and so on: each name up to a dot is a label."""
+    """Each prefix of a group up to a dot is a label: comp is the parent of comp.graphics."""
     edges: dict[tuple[str, str], None] = {}
     for group in sorted(groups):
         names = [_ROOT, *accumulate(group.split("."), "{}.{}".format)]

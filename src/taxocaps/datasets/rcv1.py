@@ -2,25 +2,31 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from xml.etree import ElementTree
 
-from taxocaps.corpus.dataset import Dataset
-from taxocaps.corpus.document import Document
-from taxocaps.datasets.checks import check_counts, distinct
-from taxocaps.datasets.newsml import NewsItem, read_item
-from taxocaps.datasets.rcv1_topics import PUBLICATION, built_in_topics, read_topics
-from taxocaps.datasets.sources import Source, SourceFile
-from taxocaps.datasets.splits import last_tenth, named_splits
-from taxocaps.datasets.streamed import Streamed
+from taxocaps.corpus.document import Dataset, Document
+from taxocaps.datasets.loading import (
+    Publication,
+    Source,
+    SourceFile,
+    StreamedSplit,
+    check_counts,
+    distinct,
+    last_tenth,
+    with_split_names,
+)
 from taxocaps.errors import FileError
 from taxocaps.progress import Progress, silent
+from taxocaps.taxonomy.readers import read_taxonomy
 from taxocaps.taxonomy.tree import Taxonomy
 
-__all__ = ["LAST_TRAINING_ID", "load"]
+__all__ = ["LAST_TRAINING_ID", "PUBLICATION", "NewsItem", "built_in_topics", "load", "read_item", "read_topics"]
 
 LAST_TRAINING_ID = 26_150
-"""Training documents are those up to this id, test documents those after it: the news from 1 September 1996 on."""
+"""Documents up to this id are for training; later ones, from 1 September 1996 on, are for testing."""
 
 _TRAIN = "lyrl2004_tokens_train.dat"
 _TEST = tuple(f"lyrl2004_tokens_test_pt{number}.dat" for number in range(4))
@@ -28,27 +34,44 @@ _QRELS = "rcv1-v2.topics.qrels"
 _OFFICIAL = {"topics": 103, "training documents": 23_149}
 _TEST_DOCUMENTS = 781_265
 _NUMBER = re.compile(r"(\d+)newsml\.xml$", re.IGNORECASE)
-
 _Topics = Mapping[int, tuple[str, ...]]
+PUBLICATION = Publication(
+    "RCV1-v2 (LYRL2004)", "https://www.jmlr.org/papers/volume5/lewis04a/lyrl2004_rcv1v2_README.htm", ("199?????.zip",)
+)
+"""The source of the official files; the news texts by day are available from NIST."""
+
+_BUILT_IN = Path(__file__).parent / "rcv1_topics.tsv"
+_HIERARCHY = ("rcv1.topics.hier.orig", "rcv1.topics.hier.orig.txt", "rcv1.topics.hier")
+_TOPICS = "bip:topics:1.0"
+_REGIONS = "bip:countries:1.0"
+
+
+@dataclass(frozen=True)
+class NewsItem:
+    """The text of an item, title first, its topic codes and its region codes."""
+
+    text: str
+    topics: tuple[str, ...]
+    regions: tuple[str, ...]
 
 
 def load(source: Path, *, check: bool = True, progress: Progress = silent) -> Dataset:
-    """Read RCV1-v2; the test documents are read while someone goes through them, the dev documents are the last tenth.
+    """Read RCV1-v2; the test documents are read on demand, the dev documents are the last tenth of the training ones.
 
-    Documents of the token files have ready tokens (stemmed, without stop words, in their order) and no text. Documents
-    of raw news have title and text. Their topics are those of `rcv1-v2.topics.qrels` if that file is there; otherwise
-    their codes with all topics above them, and documents without a topic or without a region are left out, which is
-    how RCV1-v2 was made of RCV1.
+    Documents of the token files have tokens (stemmed, without stop words, in their order) and no text. Documents of raw
+    news have title and text. Their topics are those of `rcv1-v2.topics.qrels` if that file exists; otherwise their
+    codes with all ancestors, and documents without a topic or without a region are skipped, which is how RCV1-v2 was
+    made from RCV1.
 
     Args:
         source: A folder with `lyrl2004_tokens_train.dat`, `lyrl2004_tokens_test_pt0.dat` to `pt3`,
             `rcv1-v2.topics.qrels` and `rcv1.topics.hier.orig`; or with files `*newsML.xml` in folders or daily `.zip`s.
-        check: Whether files and counts must be the official ones.
-        progress: Told how many documents are read.
+        check: Whether to require the official files and counts.
+        progress: Called with the number of documents read.
 
     Raises:
-        FileError: When a file is missing.
-        CorpusError: When a count is not the official one; for the test documents when they have been gone through.
+        FileError: If a file is missing.
+        CorpusError: If a count is not the official one; for the test documents when they have been read.
     """
     files = Source(source, PUBLICATION)
     raw = [] if files.get(_TRAIN) else files.find("*newsML.xml")
@@ -57,23 +80,23 @@ def load(source: Path, *, check: bool = True, progress: Progress = silent) -> Da
         raise files.missing(_TRAIN, " and no *newsML.xml" + ": there are topics, but no text" * bool(has_topics))
     taxonomy = built_in_topics() if raw and not files.get("rcv1.topics.hier*") else read_topics(files)
     parts = _raw_parts(files, raw, taxonomy) if raw else _token_parts(files, taxonomy, check)
-    train = list(_counted(distinct(parts["train"](), lambda d: d.id, PUBLICATION.title, check), progress))
+    train = list(_with_progress(distinct(parts["train"](), lambda d: d.id, PUBLICATION.title, check), progress))
     train.sort(key=lambda document: int(document.id or 0))
     if check:
         counts = {"topics": len(taxonomy) - len(taxonomy.levels[0]), "training documents": len(train)}
         check_counts(PUBLICATION.title, counts, _OFFICIAL)
     first, last = last_tenth(train)
-    test = Streamed(parts["test"], title=PUBLICATION.title, expected=_TEST_DOCUMENTS if check else None)
+    test = StreamedSplit(parts["test"], title=PUBLICATION.title, expected=_TEST_DOCUMENTS if check else None)
     return Dataset(
         name="rcv1",
-        splits={**named_splits({"train": first, "dev": last}), "test": test},
+        splits={**with_split_names({"train": first, "dev": last}), "test": test},
         taxonomy=taxonomy,
         description=f"{PUBLICATION.title}, {'raw news' if raw else 'token files'}. Dev: the last tenth of the training "
         "documents by time.",
     )
 
 
-def _counted(documents: Iterable[Document], progress: Progress) -> Iterator[Document]:
+def _with_progress(documents: Iterable[Document], progress: Progress) -> Iterator[Document]:
     for number, document in enumerate(documents, 1):
         yield document
         if number % 1_000 == 0:
@@ -92,7 +115,7 @@ def _token_parts(files: Source, taxonomy: Taxonomy, check: bool) -> dict[str, Ca
 
 
 def _read_qrels(file: SourceFile, taxonomy: Taxonomy) -> _Topics:
-    """The topics of each document out of lines such as `E11 2286 1`; equal lists are one, to save memory."""
+    """The topics of each document from lines such as `E11 2286 1`; equal lists are shared to save memory."""
     topics: dict[int, tuple[str, ...]] = {}
     known: dict[tuple[str, ...], tuple[str, ...]] = {}
     for number, line in enumerate(file.lines(), 1):
@@ -107,7 +130,7 @@ def _read_qrels(file: SourceFile, taxonomy: Taxonomy) -> _Topics:
 
 
 def _read_tokens(file: SourceFile, topics: _Topics, split: str | None) -> Iterator[Document]:
-    """Documents out of `.I 2286`, `.W` and lines of words."""
+    """Documents from `.I 2286`, `.W` and lines of words."""
     number, words = None, list[str]()
     for line in chain(file.lines(), [".I"]):
         if line.startswith(".I"):
@@ -126,7 +149,7 @@ def _document_number(line: str, file: SourceFile) -> int | None:
 
 
 def _raw_parts(files: Source, raw: list[SourceFile], taxonomy: Taxonomy) -> dict[str, Callable[[], Iterator[Document]]]:
-    """The documents of the news, the oldest first, so that each daily archive is opened once."""
+    """The documents of the news, in order of time, so that each daily archive is opened once."""
     numbered = sorted(
         ((int(match[1]), file) for file in raw if (match := _NUMBER.search(file.name))), key=lambda n: n[0]
     )
@@ -150,5 +173,47 @@ def _read_news(
 
 
 def _official_topics(item: NewsItem, taxonomy: Taxonomy) -> tuple[str, ...]:
-    """The topics with all above them; none, so that the item is left out, if it has no region."""
-    return taxonomy.close(code for code in item.topics if code in taxonomy) if item.regions else ()
+    """The topics with all ancestors; none, so that the item is skipped, if it has no region."""
+    return taxonomy.with_ancestors(code for code in item.topics if code in taxonomy) if item.regions else ()
+
+
+def built_in_topics() -> Taxonomy:
+    """The 103 topics under `Root`; the topic files of LYRL2004 may be distributed freely."""
+    return read_taxonomy(_BUILT_IN)
+
+
+def read_topics(source: Path | Source) -> Taxonomy:
+    """The topics from a folder with `rcv1.topics.hier.orig` or with a prepared `taxonomy.tsv`.
+
+    Raises:
+        FileError: If neither exists.
+    """
+    files = source if isinstance(source, Source) else Source(source, PUBLICATION)
+    official = files.get(*_HIERARCHY)
+    prepared: SourceFile | None = None if official else files.get("taxonomy.tsv")
+    if not official and not prepared:
+        raise files.missing(_HIERARCHY[0])
+    with (official or files.one("taxonomy.tsv")).on_disk() as path:
+        return read_taxonomy(path, format="hier" if official else "tsv")
+
+
+def read_item(file: SourceFile) -> NewsItem:
+    """Read one item, a file such as `2286newsML.xml`.
+
+    Raises:
+        FileError: If the file is not XML.
+    """
+    with file.open() as content:
+        try:
+            root = ElementTree.fromstring(content.read())
+        except ElementTree.ParseError as error:
+            raise FileError(f"{file}: not well-formed XML: {error}; copy the file again") from error
+    title = root.findtext("title") or root.findtext("headline") or ""
+    paragraphs = ("".join(paragraph.itertext()) for paragraph in root.iterfind("text/p"))
+    lines = (line.strip() for line in (title, *paragraphs))
+    return NewsItem("\n".join(filter(None, lines)), _codes(root, _TOPICS), _codes(root, _REGIONS))
+
+
+def _codes(root: ElementTree.Element, kind: str) -> tuple[str, ...]:
+    groups = (group for group in root.iter("codes") if group.get("class") == kind)
+    return tuple(dict.fromkeys(code.get("code", "") for group in groups for code in group.iterfind("code")))

@@ -1,34 +1,147 @@
-"""Reuters-21578 (Lewis 1997): 21,578 newswire stories of 1987 in the ModApte split, and what is made of it."""
+"""Reuters-21578 (Lewis 1997): 21,578 newswire stories of 1987 in the ModApte split, and the transfer task."""
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from taxocaps.corpus.dataset import Dataset
-from taxocaps.corpus.document import Document
-from taxocaps.datasets import transfer
-from taxocaps.datasets.checks import check_counts
-from taxocaps.datasets.reuters_sgml import Story
-from taxocaps.datasets.reuters_stories import PUBLICATION, Collection, read_collection
-from taxocaps.datasets.splits import last_tenth, named_splits
-from taxocaps.errors import ConfigError
+from taxocaps.corpus.document import Dataset, Document
+from taxocaps.datasets.loading import (
+    Publication,
+    Source,
+    SourceFile,
+    check_counts,
+    distinct,
+    last_tenth,
+    shuffled,
+    with_split_names,
+)
+from taxocaps.datasets.rcv1 import built_in_topics, read_topics
+from taxocaps.errors import ConfigError, FileError
 from taxocaps.progress import Progress, silent
+from taxocaps.taxonomy.readers import read_taxonomy
+from taxocaps.taxonomy.tree import Taxonomy
 
-__all__ = ["Subset", "load"]
+__all__ = [
+    "NEW_TOPICS",
+    "PUBLICATION",
+    "RCV1_CODES",
+    "TOPICS",
+    "TRANSFER_SEED",
+    "Collection",
+    "Story",
+    "Subset",
+    "ceiling",
+    "learnable_topics",
+    "load",
+    "make_transfer",
+    "modapte_split",
+    "read_collection",
+    "read_stories",
+    "transfer_taxonomy",
+]
 
 Subset = Literal["r90", "r10", "all", "transfer"]
-
-_OFFICIAL = {
+_SUBSET_COUNTS = {
     "r90": {"topics": 90, "training documents": 7_770, "test documents": 3_019},
     "r10": {"topics": 10, "training documents": 6_490, "test documents": 2_545},
     "all": {"training documents": 9_603, "test documents": 3_299},
 }
 _ABOUT = {
-    "r90": "the 90 topics with a training and a test document, and the documents that carry one of them",
-    "r10": "the ten topics with most training documents, and the documents that carry one of them",
-    "all": "all 135 topics and all documents, also those that carry none",
+    "r90": "the 90 topics with a training and a test document, and the documents with one of them",
+    "r10": "the ten topics with the most training documents, and the documents with one of them",
+    "all": "all 135 topics and all documents, including those without topics",
 }
+PUBLICATION = Publication(
+    "Reuters-21578, Distribution 1.0",
+    "https://archive.ics.uci.edu/dataset/137 (or http://www.daviddlewis.com/resources/testcollections/reuters21578/)",
+    ("reuters21578*.tar.gz", "reuters*21578*.zip"),
+)
+"""The source of the official files."""
+
+_FILES = tuple(f"reut2-{number:03}.sgm" for number in range(22))
+_PREPARED = "reuters21578.jsonl"
+_DESCRIPTIONS = "cat-descriptions_120396.txt"
+_COLLECTION_COUNTS = {
+    "documents": 21_578,
+    "ModApte training documents": 9_603,
+    "ModApte test documents": 3_299,
+    "topics": 135,
+}
+_GROUP = re.compile(r"\*\*([^*]+) Codes \((\d+)\)\s*")
+_TOPIC_LINE = re.compile(r"(?:(\S.*?)\s+\()?([A-Z0-9-]+)\)?\s*")
+_STORY = re.compile(r"<REUTERS\b([^>]*)>(.*?)</REUTERS>", re.DOTALL)
+_ATTRIBUTE = re.compile(r'(\w+)\s*=\s*"?([^"\s>]*)"?')
+_TEXT = re.compile(r"<TEXT\b[^>]*>(.*?)(?:</TEXT>|\Z)", re.DOTALL)
+_TITLE = re.compile(r"<TITLE>(.*?)</TITLE>", re.DOTALL)
+_BODY = re.compile(r"<BODY>(.*?)(?:</BODY>|\Z)", re.DOTALL)
+_OUTSIDE_BODY = re.compile(r"<(TITLE|DATELINE|AUTHOR)>.*?</\1>\s*", re.DOTALL)
+_TOPICS = re.compile(r"<TOPICS>(.*?)</TOPICS>", re.DOTALL)
+_TOPIC = re.compile(r"<D>(.*?)</D>", re.DOTALL)
+_ENTITY = re.compile(r"&(lt|gt|amp|quot|apos|#\d+);")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_SIGNATURE = re.compile(r"\s*\n\s*reuter\s*\Z", re.IGNORECASE)
+_NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
+RCV1_CODES: Mapping[str, str] = {
+    "earn": "C151",  # accounts/earnings
+    "acq": "C181",  # mergers/acquisitions
+    "money-fx": "M132",  # forex markets
+    "crude": "M143",  # energy markets
+    "trade": "E512",  # merchandise trade
+    "interest": "M131",  # interbank markets, where interest rates are made
+}
+"""The RCV1 topic of each Reuters topic; its node is renamed to the Reuters topic."""
+
+NEW_TOPICS: Mapping[str, str] = {
+    "grain": "M141",  # soft commodities
+    "wheat": "M141",
+    "corn": "M141",
+    "ship": "M14",  # commodity markets: RCV1 has no topic for shipping, and ships are in the news with their cargoes
+}
+"""Topics without an RCV1 topic of their own, and their parents in RCV1."""
+
+TOPICS = ("earn", "acq", "money-fx", "grain", "crude", "trade", "interest", "ship", "wheat", "corn")
+"""The ten topics, as Zhao et al. list them."""
+
+TRANSFER_SEED = 0
+"""Random seed of the splits."""
+
+_TRANSFER_TRAIN, _TRANSFER_DEV, _TRANSFER_TEST = 5_800, 600, 300
+_TRANSFER_COUNTS = {"single-label documents": 7_692, "multi-label documents": 620}
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """A story, its topics as given, and its part of the ModApte split: "train", "test" or "unused"."""
+
+    id: int
+    text: str
+    topics: tuple[str, ...]
+    split: str
+
+
+class Collection:
+    """All stories by id, and the taxonomy of all topics.
+
+    Attributes:
+        stories: The stories by id, which is chronological.
+        taxonomy: The 135 topics below the five groups of the distribution, or directly below the root.
+    """
+
+    def __init__(self, stories: list[Story], taxonomy: Taxonomy) -> None:
+        self.stories = tuple(sorted(stories, key=lambda story: story.id))
+        self.taxonomy = taxonomy
+
+    def part(self, split: str) -> tuple[Story, ...]:
+        """The stories of a part of the ModApte split."""
+        return tuple(story for story in self.stories if story.split == split)
+
+    def r90(self) -> frozenset[str]:
+        """The topics with a training and a test document."""
+        used = ({topic for story in self.part(split) for topic in story.topics} for split in ("train", "test"))
+        return frozenset(set.intersection(*used))
 
 
 def load(
@@ -41,36 +154,36 @@ def load(
 ) -> Dataset:
     """Read Reuters-21578; the dev documents are the last tenth of the training documents by id, that is by time.
 
-    The README of the collection says what documents without topics are: with TOPICS="YES" true negatives, and test
-    documents that may not be left out; so "all" keeps them, with no label. "r90" and "r10" are by definition the
-    documents that carry one of their topics. Documents with another TOPICS attribute are not part of ModApte.
+    According to the README of the collection, documents without topics but with TOPICS="YES" are true negatives and
+    part of the test set; "all" keeps them, without labels. "r90" and "r10" are by definition the documents with one of
+    their topics. Documents with another TOPICS attribute are not part of ModApte.
 
     Args:
         source: A folder with the official files, or with prepared ones (`reuters21578.jsonl.gz`, `taxonomy.tsv`).
-        subset: Which topics and documents; "transfer" is the task of `taxocaps.datasets.transfer`.
+        subset: Which topics and documents; "transfer" is the task of `taxocaps.datasets.reuters21578`.
         rcv1: For "transfer" only: a folder with the taxonomy of RCV1, if not the built-in copy.
-        check: Whether files and counts must be the official ones.
-        progress: Told how many files are read.
+        check: Whether to require the official files and counts.
+        progress: Called with the number of files read.
 
     Raises:
-        FileError: When a file is missing.
-        CorpusError: When a count is not the official one.
+        FileError: If a file is missing.
+        CorpusError: If a count is not the official one.
     """
     if subset not in get_args(Subset):
         raise ConfigError(f"the subset of Reuters-21578 must be one of {', '.join(get_args(Subset))}; got {subset!r}")
     collection = read_collection(source, check=check, progress=progress)
     if subset == "transfer":
-        return transfer.make(collection, rcv1, check=check)
+        return make_transfer(collection, rcv1, check=check)
     topics = _topics(collection, subset)
     train = _documents(collection.part("train"), topics, keep_all=subset == "all")
     test = _documents(collection.part("test"), topics, keep_all=subset == "all")
     if check:
         counts = {"topics": len(topics), "training documents": len(train), "test documents": len(test)}
-        check_counts(f"{PUBLICATION.title}, {subset}", counts, _OFFICIAL[subset])
+        check_counts(f"{PUBLICATION.title}, {subset}", counts, _SUBSET_COUNTS[subset])
     first, last = last_tenth(train)
     return Dataset(
         name=f"reuters21578-{subset}",
-        splits=named_splits({"train": first, "dev": last, "test": test}),
+        splits=with_split_names({"train": first, "dev": last, "test": test}),
         taxonomy=collection.taxonomy,
         description=f"{PUBLICATION.title}, ModApte split, {subset}: {_ABOUT[subset]}. Dev: the last tenth of the "
         "training documents by time.",
@@ -85,14 +198,233 @@ def _topics(collection: Collection, subset: Subset) -> frozenset[str]:
 
 
 def _most_frequent(counts: Counter[str], number: int) -> Sequence[str]:
-    """The names with the highest counts; of equal ones the first in the alphabet."""
+    """The names with the highest counts, in alphabetical order in case of ties."""
     return sorted(counts, key=lambda name: (-counts[name], name))[:number]
 
 
 def _documents(stories: Iterable[Story], topics: frozenset[str], *, keep_all: bool) -> list[Document]:
-    """Documents with those of their topics that are asked for; with `keep_all` every document and every topic."""
+    """Documents with those of their topics that are in `topics`; with `keep_all` every document and every topic."""
     documents = [
         Document(story.text, str(story.id), tuple(name for name in story.topics if keep_all or name in topics))
         for story in stories
     ]
     return [document for document in documents if keep_all or document.labels]
+
+
+def read_collection(source: Path, *, check: bool, progress: Progress) -> Collection:
+    """Read the collection.
+
+    Args:
+        source: A folder with `reut2-000.sgm` to `reut2-021.sgm` and `cat-descriptions_120396.txt`, or with
+            `reuters21578.jsonl` (fields id, text, labels, split) and `taxonomy.tsv`.
+        check: Whether to require all files and the official counts.
+        progress: Called with the number of files read.
+    """
+    files = Source(source, PUBLICATION)
+    prepared = files.get(_PREPARED)
+    if prepared:
+        found, taxonomy = _read_prepared(prepared), _prepared_taxonomy(files)
+    else:
+        found, taxonomy = _read_official(files, check, progress), _official_taxonomy(files)
+    stories = list(distinct(found, lambda story: story.id, PUBLICATION.title, check))
+    used = {topic for story in stories for topic in story.topics}
+    collection = Collection(stories, taxonomy.with_labels(sorted(used)))
+    if check:
+        counts = {"documents": len(stories), "topics": _count_topics(taxonomy)}
+        counts["ModApte training documents"] = len(collection.part("train"))
+        counts["ModApte test documents"] = len(collection.part("test"))
+        check_counts(PUBLICATION.title, counts, _COLLECTION_COUNTS)
+    return collection
+
+
+def _read_official(files: Source, check: bool, progress: Progress) -> list[Story]:
+    found = {name: file for name in _FILES if (file := files.get(name))}
+    if not found or (check and len(found) < len(_FILES)):
+        raise files.missing(next(name for name in _FILES if name not in found))
+    stories: list[Story] = []
+    for number, file in enumerate(found.values(), 1):
+        stories += read_stories(file)
+        progress("reading files", number, len(found))
+    return stories
+
+
+def _official_taxonomy(files: Source) -> Taxonomy:
+    """The subject codes of the file of descriptions; topics before the first group are below the root."""
+    file = files.one(_DESCRIPTIONS)
+    edges, titles, group, left = [], {}, "Root", 0
+    for line in file.lines("latin-1"):
+        heading = _GROUP.fullmatch(line.removeprefix("**") if line.startswith("****") else line)
+        if heading and left >= int(heading[2]):  # a group within the subject codes
+            group = heading[1].upper().replace(" ", "_")
+            edges.append(("Root", group))
+        elif heading and not left:
+            left = int(heading[2])
+        elif left and (topic := _TOPIC_LINE.fullmatch(line)):
+            name, left = topic[2].lower(), left - 1
+            edges.append((group, name))
+            titles[name] = topic[1] or ""
+    if not edges or left:
+        raise FileError(f"{file}: the 135 subject codes are missing; download it again")
+    return Taxonomy.from_edges(edges, titles=titles)
+
+
+def _read_prepared(file: SourceFile) -> list[Story]:
+    records = file.records("id", "text", "labels", "split")
+    return [
+        Story(int(record["id"]), record["text"], tuple(dict.fromkeys(record["labels"])), record["split"])
+        for record in records
+    ]
+
+
+def _prepared_taxonomy(files: Source) -> Taxonomy:
+    with files.one("taxonomy.tsv").on_disk() as path:
+        taxonomy = read_taxonomy(path)
+    names = files.get("label_names.tsv")
+    titles = dict(line.split("\t", 1) for line in names.lines() if "\t" in line) if names else {}
+    return Taxonomy.from_edges(taxonomy.edges, labels=taxonomy.roots, titles={**taxonomy.titles, **titles})
+
+
+def _count_topics(taxonomy: Taxonomy) -> int:
+    """The number of labels without the root and the groups."""
+    return len(taxonomy.leaves)
+
+
+def read_stories(file: SourceFile) -> Iterator[Story]:
+    """Yield the stories of one file.
+
+    The text is the title, a newline and the body without the closing line "Reuter". Stories of the types BRIEF and
+    UNPROC have no body: all their text is used. Control characters (`&#2;`, `&#3;`) are removed, entities such as
+    `&lt;` are resolved, and an `&` that does not begin an entity is kept. The files are Latin-1.
+
+    Raises:
+        FileError: If a story has no NEWID.
+    """
+    for match in _STORY.finditer(file.read("latin-1")):
+        attributes = dict(_ATTRIBUTE.findall(match[1]))
+        number = attributes.get("NEWID", "")
+        if not number.isdecimal():
+            raise FileError(f"{file}: a story without a NEWID: <REUTERS{match[1]}>; download the file again")
+        topics = _TOPICS.search(match[2])
+        yield Story(
+            id=int(number),
+            text=_text(match[2]),
+            topics=tuple(dict.fromkeys(map(_clean, _TOPIC.findall(topics[1])))) if topics else (),
+            split=modapte_split(attributes.get("LEWISSPLIT", ""), attributes.get("TOPICS", "")),
+        )
+
+
+def modapte_split(lewis_split: str, topics: str) -> str:
+    """The part of the ModApte split of a story with these attributes (README, section VIII.B).
+
+    >>> modapte_split("TRAIN", "YES"), modapte_split("TEST", "YES"), modapte_split("TRAIN", "BYPASS")
+    ('train', 'test', 'unused')
+    """
+    return {"TRAIN": "train", "TEST": "test"}.get(lewis_split, "unused") if topics == "YES" else "unused"
+
+
+def _text(story: str) -> str:
+    match = _TEXT.search(story)
+    if not match:
+        return ""
+    title, body = _TITLE.search(match[1]), _BODY.search(match[1])
+    rest = _clean(body[1] if body else _OUTSIDE_BODY.sub("", match[1]))
+    return "\n".join(filter(None, (_clean(title[1]) if title else "", _SIGNATURE.sub("", rest))))
+
+
+def _clean(text: str) -> str:
+    return _CONTROL.sub("", _ENTITY.sub(_resolve, text.replace("\r\n", "\n"))).strip()
+
+
+def _resolve(entity: re.Match[str]) -> str:
+    name = entity[1]
+    return _NAMED[name] if name in _NAMED else chr(min(int(name[1:]), 0x10FFFF))
+
+
+def make_transfer(collection: Collection, rcv1: Path | None = None, *, check: bool = True) -> Dataset:
+    """Build the transfer task of Zhao et al. (2018) and Peng et al. (2019): learn single labels, predict several.
+
+    Of the training and test stories of ModApte, those belong to the task whose topics in R90 are all among the ten most
+    frequent ones. Stories with one topic are randomly split into "train" (5,800) and "dev" (600); 300 of those with
+    several are "test", and "test_all" has all of them.
+
+    Args:
+        collection: The stories.
+        rcv1: A folder with the taxonomy of RCV1; by default the built-in copy is used.
+        check: Whether to require 7,692 stories with one topic and 620 with several; otherwise smaller splits have the
+            same proportions.
+    """
+    documents = _transfer_documents(collection)
+    single = {name: document for name, document in documents.items() if len(document.labels or ()) == 1}
+    several = {name: document for name, document in documents.items() if name not in single}
+    if check:
+        counts = {"single-label documents": len(single), "multi-label documents": len(several)}
+        check_counts(f"{PUBLICATION.title}, transfer", counts, _TRANSFER_COUNTS)
+    order = shuffled(single, TRANSFER_SEED)
+    scale = min(1.0, len(single) / (_TRANSFER_TRAIN + _TRANSFER_DEV))
+    train_end, dev_end = round(_TRANSFER_TRAIN * scale), round((_TRANSFER_TRAIN + _TRANSFER_DEV) * scale)
+    chosen = {
+        "train": order[:train_end],
+        "dev": order[train_end:dev_end],
+        "test": shuffled(several, TRANSFER_SEED)[:_TRANSFER_TEST],
+        "test_all": list(several),
+    }
+    splits = {split: [documents[name] for name in sorted(names, key=int)] for split, names in chosen.items()}
+    return Dataset(
+        name="reuters21578-transfer",
+        splits=with_split_names(splits),
+        taxonomy=transfer_taxonomy(read_topics(rcv1) if rcv1 else built_in_topics()),
+        description=_transfer_description(splits),
+    )
+
+
+def transfer_taxonomy(rcv1: Taxonomy) -> Taxonomy:
+    """The taxonomy of RCV1 with a node for each of the ten topics.
+
+    Raises:
+        TaxonomyError: If a code is not in it.
+    """
+    for code in (*RCV1_CODES.values(), *NEW_TOPICS.values()):
+        rcv1.position(code)
+    names = {code: topic for topic, code in RCV1_CODES.items()}
+    titles = {names.get(code, code): title for code, title in rcv1.titles.items()}
+    for topic, code in RCV1_CODES.items():
+        titles[topic] = f"{rcv1.title(code)} ({code})"
+    edges = [(names.get(parent, parent), names.get(child, child)) for parent, child in rcv1.edges]
+    edges += [(parent, topic) for topic, parent in NEW_TOPICS.items()]
+    return Taxonomy.from_edges(edges, titles=titles)
+
+
+def learnable_topics(train: Iterable[Document]) -> tuple[str, ...]:
+    """Those of the ten topics that occur in a training document."""
+    used = {label for document in train for label in document.labels or ()}
+    return tuple(topic for topic in TOPICS if topic in used)
+
+
+def ceiling(train: Iterable[Document], test: Iterable[Document]) -> float:
+    """The micro F1 of a model that predicts all learnable topics correctly and never the others."""
+    learnable = set(learnable_topics(train))
+    labels = [label for document in test for label in document.labels or ()]
+    found = sum(label in learnable for label in labels)
+    return 2 * found / (found + len(labels)) if labels else 0.0
+
+
+def _transfer_documents(collection: Collection) -> dict[str, Document]:
+    """The documents of the task by id, with their topics out of the ten."""
+    r90, ten = collection.r90(), frozenset(TOPICS)
+    documents = {}
+    for story in (*collection.part("train"), *collection.part("test")):
+        topics = tuple(topic for topic in story.topics if topic in r90)
+        if topics and ten.issuperset(topics):
+            documents[str(story.id)] = Document(story.text, str(story.id), topics)
+    return documents
+
+
+def _transfer_description(splits: Mapping[str, list[Document]]) -> str:
+    learnable = learnable_topics(splits["train"])
+    others = [topic for topic in TOPICS if topic not in learnable]
+    limits = ", ".join(f"{ceiling(splits['train'], splits[name]):.3f} on {name}" for name in ("test", "test_all"))
+    return (
+        f"{PUBLICATION.title}, transfer: train and validate on documents with one of ten topics, test on documents "
+        f"with several. Learnable topics ({len(learnable)}): {', '.join(learnable)}. Never alone, so without a "
+        f"training document: {', '.join(others) or 'none'}. Micro-F1 over ten topics cannot exceed {limits}."
+    )

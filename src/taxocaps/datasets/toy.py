@@ -1,7 +1,6 @@
 """Twelve tiny documents under a taxonomy of three levels, for tests and documentation."""
 
-from taxocaps.corpus.dataset import Dataset
-from taxocaps.corpus.document import Document
+from taxocaps.corpus.document import Dataset, Document
 from taxocaps.taxonomy.tree import Taxonomy
 
 __all__ = ["load"]
@@ -114,7 +113,7 @@ _DOCUMENTS = (
 
 
 def load() -> Dataset:
-    """The documents in the splits "train" (8), "dev" (2) and "test" (2); labels come with their ancestors.
+    """The documents in the splits "train" (8), "dev" (2) and "test" (2); labels include their ancestors.
 
     >>> {split: len(documents) for split, documents in load().splits.items()}
     {'train': 8, 'dev': 2, 'test': 2}

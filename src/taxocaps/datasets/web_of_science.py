@@ -3,11 +3,8 @@
 from pathlib import Path
 from typing import Literal, get_args
 
-from taxocaps.corpus.dataset import Dataset
-from taxocaps.corpus.document import Document
-from taxocaps.datasets.checks import check_counts
-from taxocaps.datasets.sources import Publication, Source, SourceFile
-from taxocaps.datasets.splits import draw_order, named_splits
+from taxocaps.corpus.document import Dataset, Document
+from taxocaps.datasets.loading import Publication, Source, SourceFile, check_counts, shuffled, with_split_names
 from taxocaps.errors import ConfigError, CorpusError
 from taxocaps.progress import Progress, silent
 from taxocaps.taxonomy.tree import Taxonomy
@@ -17,10 +14,10 @@ __all__ = ["PUBLICATION", "SEED", "Subset", "load"]
 PUBLICATION = Publication(
     "Web of Science", "https://doi.org/10.17632/9rw3vkcfy4.6", ("WebOfScience*.zip", "9rw3vkcfy4*.zip")
 )
-"""Where the official files come from."""
+"""The source of the official files."""
 
 SEED = 0
-"""Of the draw into train, dev and test, which the publication does not fix."""
+"""Random seed of the splits, which are not part of the publication."""
 
 Subset = Literal["WOS46985", "WOS11967", "WOS5736"]
 
@@ -34,18 +31,18 @@ _OFFICIAL = {
 def load(source: Path, *, subset: Subset | None = None, check: bool = True, progress: Progress = silent) -> Dataset:
     """Read the abstracts; labels are the domain, such as "3", and the area in it, such as "3/12".
 
-    The files number domains and areas. If `Meta-data/Data.txt` is there, the names in it become the titles of the
-    labels of WOS46985. Documents are drawn into train (80 %), dev (10 %) and test (10 %) by a fixed seed.
+    Domains and areas are numbers. If `Meta-data/Data.txt` exists, the names in it become the titles of the labels of
+    WOS46985. Documents are randomly split into train (80 %), dev (10 %) and test (10 %) by a fixed seed.
 
     Args:
         source: A folder with `X.txt`, `YL1.txt` and `YL2.txt`, or with folders `WOS46985` and so on that have them.
-        subset: Which folder; by default the first of WOS46985, WOS11967 and WOS5736 that is there.
-        check: Whether the counts must be the official ones.
-        progress: Told how many documents are read.
+        subset: Which folder; by default the first of WOS46985, WOS11967 and WOS5736 that exists.
+        check: Whether to require the official counts.
+        progress: Called with the number of documents read.
 
     Raises:
-        FileError: When a file is missing.
-        CorpusError: When files do not fit together, or a count is not the official one.
+        FileError: If a file is missing.
+        CorpusError: If files have different lengths, or a count is not the official one.
     """
     if subset not in (None, *get_args(Subset)):
         raise ConfigError(f"the subset of Web of Science must be one of {', '.join(get_args(Subset))}; got {subset!r}")
@@ -76,7 +73,7 @@ def load(source: Path, *, subset: Subset | None = None, check: bool = True, prog
 
 
 def _column(files: Source, folder: str | None, name: str) -> list[str]:
-    """The lines of a file, without the empty ones at its end."""
+    """The lines of a file, without empty ones at its end."""
     lines = [line.strip() for line in files.one(f"{folder}/{name}" if folder else name).lines()]
     while lines and not lines[-1]:
         lines.pop()
@@ -84,19 +81,19 @@ def _column(files: Source, folder: str | None, name: str) -> list[str]:
 
 
 def _name(documents: int) -> str:
-    """Which of the three it is: the one whose number of documents is nearest."""
+    """The subset with the most similar number of documents."""
     return min(_OFFICIAL, key=lambda name: abs(_OFFICIAL[name]["documents"] - documents))
 
 
 def _splits(documents: dict[str, Document]) -> dict[str, tuple[Document, ...]]:
-    drawn = draw_order(documents, SEED)
-    first, second = round(len(drawn) * 0.8), round(len(drawn) * 0.9)
-    parts = {"train": drawn[:first], "dev": drawn[first:second], "test": drawn[second:]}
-    return named_splits({split: [documents[id] for id in sorted(ids, key=int)] for split, ids in parts.items()})
+    order = shuffled(documents, SEED)
+    first, second = round(len(order) * 0.8), round(len(order) * 0.9)
+    parts = {"train": order[:first], "dev": order[first:second], "test": order[second:]}
+    return with_split_names({split: [documents[id] for id in sorted(ids, key=int)] for split, ids in parts.items()})
 
 
 def _titles(files: Source) -> dict[str, str]:
-    """The names of domains and areas, if the table that has them is there."""
+    """The names of domains and areas, if the table with them exists."""
     table: SourceFile | None = files.get("Meta-data/Data.txt")
     if table is None:
         return {}

@@ -1,1 +1,1 @@
-"""Figures of merit: true and predicted labels in, numbers out; nothing here knows of models or taxonomies."""
+"""Evaluation metrics: true and predicted labels in, numbers out; independent of models and taxonomies."""

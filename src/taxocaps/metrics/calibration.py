@@ -1,4 +1,4 @@
-"""Whether scores are probabilities: of the labels scored 0.7, seven in ten should be true."""
+"""Calibration: how well scores agree with the observed frequencies of true labels."""
 
 from dataclasses import dataclass
 
@@ -6,26 +6,26 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from taxocaps.metrics.inputs import check_scores, plain_labels
+from taxocaps.metrics.inputs import canonical_labels, check_scores
 
 __all__ = ["Reliability", "calibration_error", "reliability"]
 
 _PAIRS = 1_000_000
-"""Pairs of a document and a label that are sorted into bins at a time."""
+"""Number of (document, label) pairs that are binned at a time."""
 
-_SLACK = 1e-5
-"""How far rounding may carry a score out of the range from 0 to 1."""
+_TOLERANCE = 1e-5
+"""How far a score may be outside of [0, 1] because of rounding."""
 
 
 @dataclass(frozen=True)
 class Reliability:
-    """Scores beside the shares of true labels, in bins of equal width from 0 to 1.
+    """Mean score and observed frequency of true labels in bins of equal width from 0 to 1.
 
     Attributes:
-        centres: float64 [bins], the middle of each bin.
+        centres: float64 [bins], the centre of each bin.
         mean_score: float64 [bins], the mean of the scores in the bin; 0 in an empty bin.
-        observed: float64 [bins], the share of true labels in the bin; 0 in an empty bin.
-        count: int64 [bins], the pairs of a document and a label in the bin.
+        observed: float64 [bins], the fraction of true labels in the bin; 0 in an empty bin.
+        count: int64 [bins], the number of (document, label) pairs in the bin.
     """
 
     centres: NDArray[np.float64]
@@ -35,10 +35,10 @@ class Reliability:
 
 
 def calibration_error(truth: csr_array, scores: NDArray[np.float32], bins: int = 15) -> float:
-    """The expected calibration error: how far the scores lie from the shares of true labels, on average.
+    """The expected calibration error: the mean gap between scores and observed frequencies, weighted by bin size.
 
-    Pairs of a document and a label are pooled. Most pairs are clear negatives and lie in the first bin, so the error is
-    small wherever labels are many; compare it only on the same labels.
+    All (document, label) pairs are pooled. Most pairs are clear negatives in the first bin, so the error is small if
+    there are many labels; compare it only for the same labels.
 
     Args:
         truth: CSR [documents, L] of bool.
@@ -54,29 +54,29 @@ def calibration_error(truth: csr_array, scores: NDArray[np.float32], bins: int =
 
 
 def reliability(truth: csr_array, scores: NDArray[np.float32], bins: int = 15) -> Reliability:
-    """Sort all pairs of a document and a label into bins by score, and count the true ones.
+    """Bin all (document, label) pairs by score and count the true ones.
 
     Args:
         truth: CSR [documents, L] of bool.
         scores: float32 [documents, L], from 0 to 1.
-        bins: The number of bins; a score on the border of two lies in the upper one, 1 in the last.
+        bins: Number of bins; a score on a boundary belongs to the upper bin, 1 to the last.
 
     Raises:
-        ValueError: If the shapes differ, a score is no number from 0 to 1, or there is no bin.
+        ValueError: If the shapes differ, a score is not between 0 and 1, or `bins` is less than 1.
     """
     check_scores(truth, scores)
     _check_range(scores, bins)
-    truth = plain_labels(truth)
+    truth = canonical_labels(truth)
     count = np.zeros(bins, np.int64)
     true = np.zeros(bins, np.int64)
     total = np.zeros(bins)
     step = max(1, _PAIRS // max(truth.shape[1], 1))
     for start in range(0, len(scores), step):
         chunk = scores[start : start + step]
-        places = _bins(chunk, bins)
-        count += np.bincount(places.ravel(), minlength=bins)
-        total += np.bincount(places.ravel(), weights=chunk.ravel(), minlength=bins)
-        true += np.bincount(places[truth[start : start + step].nonzero()], minlength=bins)
+        indices = _bins(chunk, bins)
+        count += np.bincount(indices.ravel(), minlength=bins)
+        total += np.bincount(indices.ravel(), weights=chunk.ravel(), minlength=bins)
+        true += np.bincount(indices[truth[start : start + step].nonzero()], minlength=bins)
     return Reliability(
         centres=(np.arange(bins) + 0.5) / bins,
         mean_score=total / np.maximum(count, 1),
@@ -88,7 +88,7 @@ def reliability(truth: csr_array, scores: NDArray[np.float32], bins: int = 15) -
 def _check_range(scores: NDArray[np.float32], bins: int) -> None:
     if bins < 1:
         raise ValueError(f"there must be at least 1 bin; got {bins}")
-    if scores.size and not (scores.min() >= -_SLACK and scores.max() <= 1 + _SLACK):
+    if scores.size and not (scores.min() >= -_TOLERANCE and scores.max() <= 1 + _TOLERANCE):
         raise ValueError(f"calibration needs scores from 0 to 1; got {scores.min():g} to {scores.max():g}")
 
 

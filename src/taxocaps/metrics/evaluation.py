@@ -1,38 +1,102 @@
-"""All figures of a prediction in one object."""
+"""Evaluation: all metrics of a prediction in one object, and the registry of metrics by name."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from taxocaps.errors import TaxocapsError
 from taxocaps.metrics.calibration import calibration_error
-from taxocaps.metrics.flat import Averages, FlatMetrics, flat_metrics
-from taxocaps.metrics.hierarchical import hierarchical_metrics
+from taxocaps.metrics.classification import (
+    Averages,
+    FlatMetrics,
+    LabelRow,
+    LevelRow,
+    flat_metrics,
+    hierarchical_metrics,
+    per_label,
+    per_level,
+)
 from taxocaps.metrics.ranking import RankingMetrics, ranking_metrics
-from taxocaps.metrics.tables import LabelRow, LevelRow, per_label, per_level
+from taxocaps.registry import Registry
 
-__all__ = ["Evaluation", "evaluate"]
+__all__ = ["METRICS", "Evaluated", "Evaluation", "evaluate"]
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """The input of a metric.
+
+    Attributes:
+        truth: CSR [documents, L] of bool, the true labels.
+        chosen: CSR [documents, L] of bool, the predicted labels.
+        scores: float32 [documents, L], from 0 to 1, or None if only the predicted labels are known.
+        names: The names of the L labels.
+    """
+
+    truth: csr_array
+    chosen: csr_array
+    scores: NDArray[np.float32] | None
+    names: tuple[str, ...]
+
+    @cached_property
+    def flat(self) -> FlatMetrics:
+        """The metrics of the built-in table that need no scores."""
+        return flat_metrics(self.truth, self.chosen)
+
+
+METRICS: Registry[Callable[[Evaluated], float]] = Registry(
+    "metric",
+    "taxocaps.metrics",
+    {
+        name: f"{__name__}:{name}"
+        for name in (
+            "micro_precision",
+            "micro_recall",
+            "micro_f1",
+            "macro_precision",
+            "macro_recall",
+            "macro_f1",
+            "samples_precision",
+            "samples_recall",
+            "samples_f1",
+            "subset_accuracy",
+            "hamming_loss",
+            "precision_at_1",
+            "precision_at_5",
+            "ndcg_at_5",
+            "expected_calibration_error",
+        )
+    },
+)
+"""Metrics by name. Other packages add theirs by an entry point of the group `taxocaps.metrics`.
+
+A metric returns NaN if it is not defined for its input, for example because there are no scores.
+"""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How good predicted labels are.
+    """The quality of predicted labels.
 
     Attributes:
-        documents: How many there are.
-        labels: How many labels can be predicted.
+        documents: Number of documents.
+        labels: Number of labels that can be predicted.
         flat: Precision, recall and F1 of the labels as they are.
         hierarchical: Precision, recall and F1 of the labels with their ancestors, if the taxonomy is known.
-        ranking: Figures for the labels with the highest scores, if scores are known.
-        calibration_error: How far the scores are from probabilities, if scores are known.
-        label_rows: Figures for each label, in the order of the columns.
-        level_rows: Figures for each level, if the taxonomy is known.
-        unseen: True labels that cannot be predicted, with the number of documents that carry them. They count as missed
-            in `flat.micro`, and only there.
+        ranking: Metrics of the labels with the highest scores, if scores are known.
+        calibration_error: Expected calibration error, if scores are known.
+        label_rows: Metrics of each label, in the order of the columns.
+        level_rows: Metrics of each level, if the taxonomy is known.
+        unseen: True labels that cannot be predicted, with their number of documents. They count as missed in
+            `flat.micro`, and only there.
+        extra: Metrics of other packages, by name (see `METRICS`).
     """
 
     documents: int
@@ -44,9 +108,10 @@ class Evaluation:
     label_rows: tuple[LabelRow, ...] = ()
     level_rows: tuple[LevelRow, ...] = ()
     unseen: Mapping[str, int] = field(default_factory=dict)
+    extra: Mapping[str, float] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as plain nested dicts and lists, ready for JSON; the k of ranking figures become text."""
+        """The evaluation as nested dicts and lists, ready for JSON; the k of ranking metrics become text."""
         plain: dict[str, Any] = _plain(self)
         return plain
 
@@ -61,7 +126,7 @@ def evaluate(
     scores: NDArray[np.float32] | None = None,
     unseen: Mapping[str, int] | None = None,
 ) -> Evaluation:
-    """Compare predicted labels with true ones in every way that the arguments allow.
+    """Compute all metrics that the arguments allow, including those of other packages.
 
     Args:
         truth: CSR [documents, L] of bool.
@@ -70,12 +135,13 @@ def evaluate(
         levels: The depth of each label in the taxonomy.
         closure: CSR [L, A] of bool, each label's ancestors and itself; see `hierarchical_metrics`.
         scores: float32 [documents, L], from 0 to 1.
-        unseen: True labels without a column, with the number of documents that carry them; see `Evaluation`.
+        unseen: True labels without a column, with their number of documents; see `Evaluation`.
 
     Raises:
-        ValueError: If shapes or lengths do not fit, or a score is no number from 0 to 1.
+        ValueError: If shapes or lengths do not match, or a score is not between 0 and 1.
+        TaxocapsError: If a metric of another package fails.
     """
-    unseen = {str(name): int(number) for name, number in (unseen or {}).items()}
+    unseen = {str(name): int(count) for name, count in (unseen or {}).items()}
     return Evaluation(
         documents=int(truth.shape[0]),
         labels=int(truth.shape[1]),
@@ -86,7 +152,107 @@ def evaluate(
         label_rows=per_label(truth, predicted, names, levels),
         level_rows=() if levels is None else per_level(truth, predicted, levels),
         unseen=unseen,
+        extra=_external_metrics(Evaluated(truth, predicted, scores, tuple(names))),
     )
+
+
+def micro_precision(evaluated: Evaluated) -> float:
+    """Precision over all (document, label) pairs."""
+    return evaluated.flat.micro.precision
+
+
+def micro_recall(evaluated: Evaluated) -> float:
+    """Recall over all (document, label) pairs."""
+    return evaluated.flat.micro.recall
+
+
+def micro_f1(evaluated: Evaluated) -> float:
+    """F1 over all (document, label) pairs."""
+    return evaluated.flat.micro.f1
+
+
+def macro_precision(evaluated: Evaluated) -> float:
+    """Mean precision of the labels."""
+    return evaluated.flat.macro.precision
+
+
+def macro_recall(evaluated: Evaluated) -> float:
+    """Mean recall of the labels."""
+    return evaluated.flat.macro.recall
+
+
+def macro_f1(evaluated: Evaluated) -> float:
+    """Mean F1 of the labels."""
+    return evaluated.flat.macro.f1
+
+
+def samples_precision(evaluated: Evaluated) -> float:
+    """Mean precision of the documents."""
+    return evaluated.flat.samples.precision
+
+
+def samples_recall(evaluated: Evaluated) -> float:
+    """Mean recall of the documents."""
+    return evaluated.flat.samples.recall
+
+
+def samples_f1(evaluated: Evaluated) -> float:
+    """Mean F1 of the documents."""
+    return evaluated.flat.samples.f1
+
+
+def subset_accuracy(evaluated: Evaluated) -> float:
+    """Fraction of documents with exactly the true labels."""
+    return evaluated.flat.subset_accuracy
+
+
+def hamming_loss(evaluated: Evaluated) -> float:
+    """Fraction of (document, label) pairs that are wrong."""
+    return evaluated.flat.hamming_loss
+
+
+def precision_at_1(evaluated: Evaluated) -> float:
+    """P@1; NaN without scores."""
+    return _ranked(evaluated, 1, "precision")
+
+
+def precision_at_5(evaluated: Evaluated) -> float:
+    """P@5; NaN without scores."""
+    return _ranked(evaluated, 5, "precision")
+
+
+def ndcg_at_5(evaluated: Evaluated) -> float:
+    """NDCG@5; NaN without scores."""
+    return _ranked(evaluated, 5, "ndcg")
+
+
+def expected_calibration_error(evaluated: Evaluated) -> float:
+    """Expected calibration error; NaN without scores."""
+    return math.nan if evaluated.scores is None else calibration_error(evaluated.truth, evaluated.scores)
+
+
+def _ranked(evaluated: Evaluated, k: int, name: str) -> float:
+    if evaluated.scores is None:
+        return math.nan
+    found: float = getattr(ranking_metrics(evaluated.truth, evaluated.scores, (k,)), name)[k]
+    return found
+
+
+def _external_metrics(evaluated: Evaluated) -> dict[str, float]:
+    """The metrics of other packages, without those that are not defined for the input."""
+    found = {name: _external_metric(name, evaluated) for name in METRICS if METRICS.is_external(name)}
+    return {name: value for name, value in found.items() if not math.isnan(value)}
+
+
+def _external_metric(name: str, evaluated: Evaluated) -> float:
+    try:
+        return float(METRICS[name](evaluated))
+    except Exception as error:  # code of others may raise anything
+        reason = " ".join(str(error).split())
+        raise TaxocapsError(
+            f"the metric {name!r} of another package failed: {type(error).__name__}: {reason}; "
+            "correct or uninstall that package"
+        ) from error
 
 
 def _plain(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What all metrics ask of their arrays: shapes that match, label matrices in plain form, scores that are numbers."""
+"""Validation of the inputs of metrics: shapes, label matrices in canonical form, scores without NaN."""
 
 from collections.abc import Sized
 
@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-__all__ = ["check_columns", "check_scores", "label_pair", "plain_labels"]
+__all__ = ["canonical_labels", "check_columns", "check_scores", "label_pair"]
 
 
 def label_pair(truth: csr_array, predicted: csr_array) -> tuple[csr_array, csr_array]:
-    """Both label matrices in plain form (see `plain_labels`).
+    """Both label matrices in canonical form (see `canonical_labels`).
 
     Args:
         truth: CSR [documents, L] of bool.
@@ -21,21 +21,21 @@ def label_pair(truth: csr_array, predicted: csr_array) -> tuple[csr_array, csr_a
     """
     if truth.shape != predicted.shape:
         raise ValueError(f"truth and prediction differ in shape: {truth.shape} and {predicted.shape}")
-    return plain_labels(truth), plain_labels(predicted)
+    return canonical_labels(truth), canonical_labels(predicted)
 
 
-def plain_labels(labels: csr_array) -> csr_array:
-    """The matrix of bool, its columns sorted, each stored once and none as False; the input is never changed."""
+def canonical_labels(labels: csr_array) -> csr_array:
+    """The matrix as bool, with sorted indices and without duplicates or explicit zeros; the input is not changed."""
     if labels.dtype == bool and labels.has_canonical_format and labels.data.all():
         return labels
-    plain = labels.astype(bool, copy=True)
-    plain.sum_duplicates()
-    plain.eliminate_zeros()
-    return plain
+    canonical = labels.astype(bool, copy=True)
+    canonical.sum_duplicates()
+    canonical.eliminate_zeros()
+    return canonical
 
 
 def check_scores(truth: csr_array, scores: NDArray[np.float32]) -> None:
-    """Refuse scores that do not belong to the label matrix, or are not numbers.
+    """Check that scores have the shape of the label matrix and are not NaN.
 
     Raises:
         ValueError: If the shapes differ, or a score is NaN.
@@ -43,11 +43,11 @@ def check_scores(truth: csr_array, scores: NDArray[np.float32]) -> None:
     if truth.shape != scores.shape:
         raise ValueError(f"truth and scores differ in shape: {truth.shape} and {scores.shape}")
     if scores.size and np.isnan(scores.min()):
-        raise ValueError("a score is not a number (NaN); the model that gave it is broken")
+        raise ValueError("a score is NaN; the model that produced it is broken")
 
 
 def check_columns(truth: csr_array, columns: Sized, what: str) -> None:
-    """Refuse a sequence that has not one entry for each label.
+    """Check that a sequence has one entry per label.
 
     Raises:
         ValueError: If the lengths differ; `what` names the sequence.

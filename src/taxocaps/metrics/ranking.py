@@ -1,4 +1,4 @@
-"""How good the first labels of each document are when labels are sorted by score."""
+"""Ranking metrics: precision, recall and NDCG of the k labels with the highest scores."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,23 +7,23 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from taxocaps.metrics.inputs import check_scores, plain_labels
+from taxocaps.metrics.inputs import canonical_labels, check_scores
 
 __all__ = ["RankingMetrics", "ranking_metrics"]
 
 _PAIRS = 2_000_000
-"""Pairs of a document and a label that are ranked at a time."""
+"""Number of (document, label) pairs that are ranked at a time."""
 
 
 @dataclass(frozen=True)
 class RankingMetrics:
-    """Figures for the k labels with the highest scores, by k.
+    """Metrics of the k labels with the highest scores, by k.
 
     Attributes:
-        precision: The mean share of true labels among the first k (P@k); a document without true labels counts 0.
-        recall: The mean share of the true labels that stand among the first k (R@k); over the documents that have any.
-        ndcg: Normalized discounted cumulative gain: a true label at place i gains 1 / log2(1 + i), and the sum is
-            divided by the best possible one; over the documents that have true labels.
+        precision: P@k, the mean fraction of true labels among the top k; documents without true labels count as 0.
+        recall: R@k, the mean fraction of true labels that are in the top k, over documents with true labels.
+        ndcg: Normalized discounted cumulative gain at k, over documents with true labels; a true label at rank i has
+            the gain 1 / log2(1 + i).
     """
 
     precision: Mapping[int, float]
@@ -36,8 +36,8 @@ def ranking_metrics(truth: csr_array, scores: NDArray[np.float32], ks: Sequence[
 
     Args:
         truth: CSR [documents, L] of bool.
-        scores: float32 [documents, L]; of equal scores the one in the earlier column stands first.
-        ks: How many labels are looked at; a k above L is allowed, and P@k is then still a share of k.
+        scores: float32 [documents, L]; equal scores are ranked in the order of the columns.
+        ks: The values of k; a k above L is allowed, and P@k is still divided by k.
 
     Raises:
         ValueError: If the shapes differ, a score is NaN, or a k is below 1.
@@ -45,7 +45,7 @@ def ranking_metrics(truth: csr_array, scores: NDArray[np.float32], ks: Sequence[
     check_scores(truth, scores)
     if any(k < 1 for k in ks):
         raise ValueError(f"every k must be at least 1; got {', '.join(map(str, ks))}")
-    truth = plain_labels(truth)
+    truth = canonical_labels(truth)
     hits = _hits(truth, scores, min(max(ks, default=0), truth.shape[1]))
     actual = np.diff(truth.indptr)
     some = actual > 0
@@ -61,19 +61,19 @@ def ranking_metrics(truth: csr_array, scores: NDArray[np.float32], ks: Sequence[
 
 
 def _hits(truth: csr_array, scores: NDArray[np.float32], k: int) -> NDArray[np.bool_]:
-    """Whether the label at each of the first k places is true, bool [documents, k]."""
+    """Whether the label at each of the first k ranks is true, bool [documents, k]."""
     hits = np.zeros((len(scores), k), bool)
     step = max(1, _PAIRS // max(truth.shape[1], 1))
     for start in range(0, len(scores) if k else 0, step):
         chunk = slice(start, start + step)
-        hits[chunk] = np.take_along_axis(truth[chunk].toarray(), _first(scores[chunk], k), axis=1)
+        hits[chunk] = np.take_along_axis(truth[chunk].toarray(), _top_k(scores[chunk], k), axis=1)
     return hits
 
 
-def _first(scores: NDArray[np.float32], k: int) -> NDArray[np.intp]:
+def _top_k(scores: NDArray[np.float32], k: int) -> NDArray[np.intp]:
     """The columns of the k highest scores of each row, as a stable sort would give them, [rows, k].
 
-    Sorting whole rows takes many times longer when labels are thousands.
+    Sorting whole rows is much slower with thousands of labels.
     """
     last = np.partition(scores, -k, axis=1)[:, -k, None]  # the k-th highest score
     higher = scores > last

@@ -1,12 +1,9 @@
-"""Label taxonomies: the graph itself, its file formats, and the problems that files can have."""
+"""Label taxonomies: the graph, file formats and their problems, random walks and label vectors."""
 
-from taxocaps.taxonomy.formats import TaxonomyFormat
-from taxocaps.taxonomy.problems import Edge, Problem
-from taxocaps.taxonomy.readers import read_taxonomy, scan_taxonomy
-from taxocaps.taxonomy.scan import TaxonomyScan
+from taxocaps.taxonomy.problems import Edge, Problem, TaxonomyScan
+from taxocaps.taxonomy.readers import TaxonomyFormat, as_taxonomy, read_taxonomy, scan_taxonomy
 from taxocaps.taxonomy.skos import SkosLabel
-from taxocaps.taxonomy.statistics import TaxonomyStatistics
-from taxocaps.taxonomy.tree import VIRTUAL_ROOT, Taxonomy
+from taxocaps.taxonomy.tree import VIRTUAL_ROOT, Taxonomy, TaxonomyStatistics
 from taxocaps.taxonomy.writers import write_taxonomy
 
 __all__ = [
@@ -18,6 +15,7 @@ __all__ = [
     "TaxonomyFormat",
     "TaxonomyScan",
     "TaxonomyStatistics",
+    "as_taxonomy",
     "read_taxonomy",
     "scan_taxonomy",
     "write_taxonomy",

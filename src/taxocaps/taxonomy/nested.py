@@ -1,26 +1,86 @@
-"""Taxonomies as nested JSON or YAML, of plain names or of nodes with a name, a title and children.
+"""Taxonomies as nested JSON, YAML or Python mappings, of plain names or of nodes with a name, a title and children.
 
 Plain names: ``{"Root": {"A": ["A1", "A2"], "B": null}}``. Nodes: ``{"name": "Root", "children": [{"name": "A"}]}``.
-Both may be mixed, and several roots stand in a list or in one mapping. A label with several parents stands below each
-of them; its children are given in full at one of these places, and at the others in full again or not at all.
+Both may be mixed, and several roots are in a list or in one mapping. A label with several parents is given below each
+of them; its children are given in full in one of these places, and in the others in full again or not at all. So a flat
+mapping of parents to children, ``{"Root": ["A", "B"], "A": ["A1", "A2"]}``, is read as well.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from taxocaps.files import read_text
-from taxocaps.taxonomy.markup import ListNode, MappingNode, MarkupError, Node, Scalar
-from taxocaps.taxonomy.scan import ScanBuilder, TaxonomyScan
+from taxocaps.taxonomy.problems import ScanBuilder, TaxonomyScan
 
-__all__ = ["scan_nested"]
+__all__ = [
+    "ListNode",
+    "MappingNode",
+    "MarkupError",
+    "Node",
+    "Scalar",
+    "parse_json",
+    "parse_yaml",
+    "scan_mapping",
+    "scan_nested",
+]
 
 _NODE_KEYS = ("name", "title", "children")
+
+_DEPTH = 1_000
+"""Maximum nesting; deeper input would need too much stack."""
+
+_TOO_DEEP = "nested too deep; write this taxonomy as parent<TAB>child lines"
+
+_JSON_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]|[^\s\[\]{},:"]+')
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scalar:
+    """A string, number or truth value as it is written in the file; None is null."""
+
+    line: int
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ListNode:
+    """A list."""
+
+    line: int
+    items: list["Node"] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MappingNode:
+    """A mapping; `items` alternates keys and values, including repeated keys."""
+
+    line: int
+    items: list["Node"] = field(default_factory=list)
+
+    def pairs(self) -> list[tuple["Node", "Node"]]:
+        """The keys with their values."""
+        return list(zip(self.items[::2], self.items[1::2], strict=True))
+
+
+Node = Scalar | ListNode | MappingNode
+
+
+class MarkupError(Exception):
+    """Text that is not valid JSON or YAML."""
+
+    def __init__(self, line: int, message: str) -> None:
+        """Keep the line of the error."""
+        super().__init__(message)
+        self.line = line
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A label where it stands in the file, and the node that holds its children."""
+    """A label with its line in the file and the node of its children."""
 
     line: int
     name: str
@@ -42,15 +102,55 @@ def scan_nested(path: Path, encoding: str, parse: Callable[[str], Node]) -> Taxo
         if text.strip():
             _walk(parse(text), scan)
     except MarkupError as error:
-        scan.problem(error.line, str(error))
+        scan.add_problem(error.line, str(error))
     return scan.finish()
 
 
+def scan_mapping(labels: Mapping[Any, Any]) -> TaxonomyScan:
+    """Read a Python mapping of the same form as a nested file; problems have no lines."""
+    scan = ScanBuilder()
+    _walk(_to_node(labels), scan)
+    return scan.finish()
+
+
+def _to_node(value: Any) -> Node:
+    """A Python value as a node; containers inside themselves are allowed, as YAML's aliases are."""
+    top = ListNode(0)
+    nodes: dict[int, Node] = {}
+    waiting: list[tuple[Any, ListNode | MappingNode]] = [(value, top)]
+    while waiting:
+        item, parent = waiting.pop()
+        node = nodes.get(id(item))
+        if node is None:
+            node = _shell(item)
+            if not isinstance(node, Scalar):
+                nodes[id(item)] = node
+                waiting.extend((part, node) for part in reversed(_parts(item)))
+        parent.items.append(node)
+    return top.items[0]
+
+
+def _shell(value: Any) -> Node:
+    """The node of a value, still without its items."""
+    if isinstance(value, Mapping):
+        return MappingNode(0)
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return ListNode(0)
+    return Scalar(0, None if value is None else str(value))
+
+
+def _parts(value: Any) -> list[Any]:
+    """The keys and values of a mapping by turns, or the items of a list; sets have no order, so they are sorted."""
+    if isinstance(value, Mapping):
+        return [part for pair in value.items() for part in pair]
+    return sorted(value, key=str) if isinstance(value, Set) else list(value)
+
+
 def _walk(top: Node, scan: ScanBuilder) -> None:
-    """State every label below its parent, in file order."""
+    """Add every label below its parent, in file order."""
     waiting: list[tuple[_Entry | None, Node]] = [(None, top)]
     families: dict[str, tuple[int, set[str]]] = {}
-    # By aliases a YAML node can stand in several places, even inside itself.
+    # Through aliases a YAML node can be in several places, even inside itself.
     seen: set[tuple[str | None, int]] = set()
     while waiting:
         parent, node = waiting.pop()
@@ -59,33 +159,34 @@ def _walk(top: Node, scan: ScanBuilder) -> None:
             continue
         seen.add((above, id(node)))
         entries = _entries(node, scan)
-        if parent is None or _is_first_family(parent, entries, families, scan):
+        if parent is None or _is_first_mention(parent, entries, families, scan):
             for entry in entries:
-                scan.state(above, entry.name, entry.line, entry.title)
+                scan.add(above, entry.name, entry.line, entry.title)
         below = [(entry, entry.children) for entry in entries if entry.children and entry.name.strip()]
         waiting.extend(reversed(below))
 
 
-def _is_first_family(
+def _is_first_mention(
     parent: _Entry, entries: list[_Entry], families: dict[str, tuple[int, set[str]]], scan: ScanBuilder
 ) -> bool:
-    """Whether the children of `parent` are stated here for the first time; if not, they must be the same as before."""
+    """Whether the children of `parent` are given for the first time; if not, they must be the same as before."""
     names = {entry.name for entry in entries}
     if not names:
         return False
     line, known = families.setdefault(parent.name, (parent.line, names))
     if known != names:
         odd = ", ".join(map(repr, sorted(known ^ names)[:5]))
-        scan.problem(
+        where = f"on line {line}" if line else "before"
+        scan.add_problem(
             parent.line,
-            f"the label {parent.name!r} has other children than on line {line} (not in both: {odd}); "
-            "give the same children, or none here, or another name if it is another label",
+            f"the label {parent.name!r} has other children than {where} (not in both: "
+            f"{odd}); give the same children, or none here, or another name if it is another label",
         )
     return known is names
 
 
 def _entries(node: Node, scan: ScanBuilder) -> list[_Entry]:
-    """The labels that stand directly in a node."""
+    """The labels directly in a node."""
     if isinstance(node, Scalar):
         return [] if node.text is None else [_Entry(node.line, node.text)]
     if isinstance(node, MappingNode):
@@ -93,9 +194,9 @@ def _entries(node: Node, scan: ScanBuilder) -> list[_Entry]:
     entries = []
     for item in node.items:
         if isinstance(item, ListNode):
-            scan.problem(item.line, "a list directly inside a list; give the inner one a label")
+            scan.add_problem(item.line, "a list directly inside a list; give the inner one a label")
         elif isinstance(item, Scalar) and item.text is None:
-            scan.problem(item.line, 'blank label name; if the label is called null, write "null"')
+            scan.add_problem(item.line, 'blank label name; if the label is called null, write "null"')
         else:
             entries += _entries(item, scan)
     return entries
@@ -108,7 +209,7 @@ def _key_entries(node: MappingNode, scan: ScanBuilder) -> list[_Entry]:
         if isinstance(key, Scalar) and key.text is not None:
             entries.append(_Entry(key.line, key.text, children=value))
         else:
-            scan.problem(key.line, "a key that is null, a list or a mapping; a label's name is text")
+            scan.add_problem(key.line, "a key is null, a list or a mapping; a label's name must be text")
     return entries
 
 
@@ -124,19 +225,140 @@ def _node_entries(node: MappingNode, scan: ScanBuilder) -> list[_Entry]:
     for key, value in node.pairs():
         text = _text(key)
         if text not in _NODE_KEYS:
-            scan.problem(key.line, f"unknown key {text!r} beside `name`; allowed: {', '.join(_NODE_KEYS)}")
+            scan.add_problem(key.line, f"unknown key {text!r} beside `name`; allowed: {', '.join(_NODE_KEYS)}")
         elif text in values:
-            scan.problem(key.line, f"the key `{text}` is given twice for one label; keep one")
+            scan.add_problem(key.line, f"the key `{text}` is given twice for one label; keep one")
         else:
             values[text] = value
     name = _text(values["name"])
     if name is None:
-        scan.problem(node.line, "the `name` of a label must be text")
+        scan.add_problem(node.line, "the `name` of a label must be text")
         return []
     if isinstance(title := values.get("title"), ListNode | MappingNode):
-        scan.problem(title.line, "the `title` of a label must be text")
+        scan.add_problem(title.line, "the `title` of a label must be text")
     return [_Entry(node.line, name, _text(title) or "", values.get("children"))]
 
 
 def _text(node: Node | None) -> str | None:
     return node.text if isinstance(node, Scalar) else None
+
+
+def parse_json(text: str) -> Node:
+    """Read JSON.
+
+    Raises:
+        MarkupError: If the text is not valid JSON.
+
+    >>> parse_json('{"a": [1.50, null]}').pairs()[0][1].items
+    [Scalar(line=1, text='1.50'), Scalar(line=1, text=None)]
+    """
+    try:
+        # The standard library checks the syntax, so the tokens below need no checks.
+        json.loads(text, parse_int=str, parse_float=str)
+    except json.JSONDecodeError as error:
+        raise MarkupError(_within(text, error.lineno), f"not valid JSON: {error.msg}") from error
+    except RecursionError:
+        raise MarkupError(1, _TOO_DEEP) from None
+    top = ListNode(1)
+    _build(_json_steps(text), top)
+    return top.items[0]
+
+
+def parse_yaml(text: str) -> Node:
+    """Read YAML with at most one document; an empty text is null.
+
+    Raises:
+        MarkupError: If the text is not valid YAML.
+
+    >>> parse_yaml("no: &x [2020, ~]").pairs()[0][0]
+    Scalar(line=1, text='no')
+    """
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    top = ListNode(1)
+    try:
+        _build(_yaml_steps(yaml.parse(text, Loader=loader)), top)
+    except yaml.reader.ReaderError as error:
+        line = text.encode("utf-8")[: error.position].count(b"\n") + 1
+        raise MarkupError(line, f"not valid YAML: the character #x{error.character:04x} is not allowed") from error
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise MarkupError(_within(text, line), f"not valid YAML: {error.problem}") from error
+    if len(top.items) > 1:
+        raise MarkupError(top.items[1].line, "a second YAML document; keep one in a file")
+    return top.items[0] if top.items else Scalar(1, None)
+
+
+def _within(text: str, line: int) -> int:
+    """The line, or the last one: at an unexpected end parsers report the line after it."""
+    return min(line, text.rstrip().count("\n") + 1)
+
+
+def _build(steps: Iterable[tuple[Node | None, bool]], top: ListNode) -> None:
+    """Build the tree from (node, whether the next nodes are inside it); None instead of a node closes the innermost."""
+    stack: list[ListNode | MappingNode] = [top]
+    for node, opens in steps:
+        if node is None:
+            stack.pop()
+            continue
+        stack[-1].items.append(node)
+        if opens and not isinstance(node, Scalar):
+            stack.append(node)
+        if len(stack) > _DEPTH:
+            raise MarkupError(node.line, _TOO_DEEP)
+
+
+def _json_steps(text: str) -> Iterator[tuple[Node | None, bool]]:
+    line, counted = 1, 0
+    for match in _JSON_TOKEN.finditer(text):
+        line, counted = line + text.count("\n", counted, match.start()), match.start()
+        token = match.group()
+        if token in ("]", "}"):
+            yield None, False
+        elif token in ("[", "{"):
+            yield ListNode(line) if token == "[" else MappingNode(line), True
+        else:
+            yield Scalar(line, _json_scalar(token)), False
+
+
+def _json_scalar(token: str) -> str | None:
+    if token.startswith('"'):
+        return str(json.loads(token))
+    return None if token == "null" else token
+
+
+def _yaml_steps(events: Iterable[Any]) -> Iterator[tuple[Node | None, bool]]:
+    import yaml
+
+    anchors: dict[str, Node] = {}
+    for event in events:
+        if isinstance(event, yaml.CollectionEndEvent):
+            yield None, False
+        elif isinstance(event, yaml.AliasEvent):
+            if event.anchor not in anchors:
+                raise MarkupError(_line(event), f"not valid YAML: *{event.anchor} is not defined above")
+            yield anchors[event.anchor], False
+        elif isinstance(event, yaml.NodeEvent):
+            node = _yaml_node(event)
+            if event.anchor:
+                anchors[event.anchor] = node
+            yield node, True
+
+
+def _yaml_node(event: Any) -> Node:
+    import yaml
+
+    line = _line(event)
+    if isinstance(event, yaml.SequenceStartEvent):
+        return ListNode(line)
+    if isinstance(event, yaml.MappingStartEvent):
+        return MappingNode(line)
+    is_plain = event.implicit[0]
+    if is_plain and event.value == "<<":
+        raise MarkupError(line, "YAML's merge key << is not supported; write the labels out")
+    return Scalar(line, None if is_plain and event.value in ("", "~", "null", "Null", "NULL") else event.value)
+
+
+def _line(event: Any) -> int:
+    return int(event.start_mark.line) + 1

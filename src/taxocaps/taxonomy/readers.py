@@ -1,24 +1,95 @@
-"""Reading a taxonomy from a file of any of the formats, with every problem told at once."""
+"""Reading a taxonomy from a file of any format, a mapping or a networkx graph."""
 
-from collections.abc import Callable
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
-from taxocaps.errors import FileError, TaxonomyError
-from taxocaps.taxonomy.formats import TaxonomyFormat, taxonomy_format
-from taxocaps.taxonomy.lines import parse_hier, parse_tsv, scan_lines
-from taxocaps.taxonomy.markup import parse_json, parse_yaml
-from taxocaps.taxonomy.nested import scan_nested
-from taxocaps.taxonomy.problems import Edge, summary
-from taxocaps.taxonomy.scan import TaxonomyScan
-from taxocaps.taxonomy.skos import SkosLabel, scan_skos
-from taxocaps.taxonomy.tree import Taxonomy, assemble
+from taxocaps.errors import ConfigError, FileError, TaxonomyError
+from taxocaps.files import format_suffix, read_lines
+from taxocaps.taxonomy.nested import parse_json, parse_yaml, scan_nested
+from taxocaps.taxonomy.problems import ScanBuilder, TaxonomyScan
+from taxocaps.taxonomy.skos import RDF_SYNTAXES, SkosLabel, scan_skos
+from taxocaps.taxonomy.tree import Taxonomy, build_taxonomy
 
-__all__ = ["read_taxonomy", "scan_taxonomy"]
+if TYPE_CHECKING:
+    import networkx
+
+__all__ = [
+    "Statement",
+    "TaxonomyFormat",
+    "TaxonomySource",
+    "as_taxonomy",
+    "parse_hier",
+    "parse_tsv",
+    "read_taxonomy",
+    "scan_lines",
+    "scan_taxonomy",
+    "taxonomy_format",
+]
+
+TaxonomyFormat = Literal["tsv", "hier", "json", "yaml", "skos"]
+TaxonomySource: TypeAlias = "Taxonomy | str | PathLike[str] | Mapping[Any, Any] | networkx.DiGraph[Any]"
+"""Everything that `as_taxonomy` accepts."""
+
+_SUFFIXES: dict[str, TaxonomyFormat] = {
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".txt": "tsv",
+    ".hier": "hier",
+    ".orig": "hier",  # the official file is called rcv1.topics.hier.orig
+    ".json": "json",
+    ".yaml": "yaml",
+    ".yml": "yaml",
+    **dict.fromkeys(RDF_SYNTAXES, "skos"),
+}
+
+_HIER = re.compile(
+    r"\s*parent:\s*(.*?)\s+child:\s*(?!child-description:)(.*?)(?:\s+child-description:\s*(.*?))?\s*", re.DOTALL
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """The content of one line: `child`, with an optional title, is below `parent`, or is a root if that is None."""
+
+    parent: str | None
+    child: str
+    title: str = ""
+
+
+def as_taxonomy(value: "TaxonomySource") -> Taxonomy:
+    """Convert a value to a taxonomy.
+
+    Args:
+        value: A taxonomy, which is returned unchanged; the path of a file, read with the defaults of `read_taxonomy`;
+            a mapping (see `Taxonomy.from_mapping`); or a `networkx.DiGraph` (see `Taxonomy.from_networkx`).
+
+    Raises:
+        FileError: If the file cannot be read.
+        TaxonomyError: If the value is not a valid taxonomy.
+
+    >>> as_taxonomy({"all": ["art", "trade"], "trade": ["oil"]}).names
+    ('all', 'art', 'trade', 'oil')
+    """
+    if isinstance(value, Taxonomy):
+        return value
+    if isinstance(value, str | PathLike):
+        return read_taxonomy(value)
+    if isinstance(value, Mapping):
+        return Taxonomy.from_mapping(value)
+    if _is_networkx(value):
+        return Taxonomy.from_networkx(value)
+    raise TaxonomyError(
+        f"a taxonomy must be a file, a mapping, a networkx.DiGraph or a Taxonomy; got {type(value).__name__}"
+    )
 
 
 def read_taxonomy(
-    path: str | PathLike[str],
+    source: "TaxonomySource",
     *,
     format: TaxonomyFormat | None = None,
     encoding: str = "utf-8",
@@ -28,23 +99,21 @@ def read_taxonomy(
     """Read a taxonomy.
 
     Args:
-        path: The file; `.gz`, `.xz` and `.zst` are unpacked.
-        format: `tsv`, `hier`, `json`, `yaml` or `skos`; told by the suffix if not given.
-        encoding: The encoding of the file; SKOS files tell their own.
-        skos_label: What names the labels of a SKOS file: `uri`, `notation` or `label`.
+        source: A file, which may be compressed (`.gz`, `.xz`, `.zst`), or anything else that `as_taxonomy` accepts; the
+            other arguments are for files only.
+        format: `tsv`, `hier`, `json`, `yaml` or `skos`; by default determined by the suffix.
+        encoding: The encoding of the file; not used for SKOS.
+        skos_label: What to use as label names of a SKOS file: `uri`, `notation` or `label`.
         language: The language of a SKOS file's titles and labels.
 
     Raises:
-        FileError: If the file cannot be read, or its suffix tells no format.
-        TaxonomyError: If the file holds no taxonomy; the first problem is told, and how many there are besides.
+        FileError: If the file cannot be read, or its suffix is unknown.
+        TaxonomyError: If the taxonomy is invalid; the message has the first problem and the number of others.
     """
-    scan = scan_taxonomy(path, format=format, encoding=encoding, skos_label=skos_label, language=language)
-    if scan.problems:
-        line = scan.problems[0].line
-        where = f"{path}, line {line}" if line else f"{path}"
-        hint = f"; list them with: taxocaps taxonomy check {path}" if len(scan.problems) > 1 else ""
-        raise TaxonomyError(f"{where}: {summary(scan.problems)}{hint}")
-    return assemble([*(Edge(None, name) for name in scan.labels), *scan.edges], scan.titles)
+    if not isinstance(source, str | PathLike):
+        return as_taxonomy(source)
+    scan = scan_taxonomy(source, format=format, encoding=encoding, skos_label=skos_label, language=language)
+    return build_taxonomy(scan, source, f"; list them with: taxocaps taxonomy check {source}")
 
 
 def scan_taxonomy(
@@ -55,10 +124,10 @@ def scan_taxonomy(
     skos_label: SkosLabel = "uri",
     language: str = "en",
 ) -> TaxonomyScan:
-    """Read a file as `read_taxonomy` does, but return what it says together with all of its problems.
+    """Read a file like `read_taxonomy`, but return its content together with all of its problems.
 
     Raises:
-        FileError: If the file cannot be read, or its suffix tells no format.
+        FileError: If the file cannot be read, or its suffix is unknown.
     """
     path = Path(path)
     if str(path) != "-" and not path.is_file():
@@ -71,3 +140,88 @@ def scan_taxonomy(
         "skos": lambda: scan_skos(path, skos_label, language),
     }
     return scanners[taxonomy_format(path, format)]()
+
+
+def taxonomy_format(path: Path, name: str | None = None) -> TaxonomyFormat:
+    """The format of a file: `name`, or by default the format of the suffix.
+
+    >>> taxonomy_format(Path("eurovoc.ttl.gz"))
+    'skos'
+    """
+    allowed = ", ".join(get_args(TaxonomyFormat))
+    if name is not None:
+        if name not in get_args(TaxonomyFormat):
+            raise ConfigError(f"the format of a taxonomy must be one of {allowed}; got {name!r}")
+        return cast("TaxonomyFormat", name)
+    suffix = format_suffix(path)
+    if suffix not in _SUFFIXES:
+        raise FileError(
+            f"{path}: {suffix!r} is not the suffix of a taxonomy format; give the format ({allowed}) "
+            f"or use one of the suffixes {' '.join(_SUFFIXES)}"
+        )
+    return _SUFFIXES[suffix]
+
+
+def scan_lines(path: Path, encoding: str, parse: Callable[[str], Statement | None]) -> TaxonomyScan:
+    """Read a file line by line.
+
+    Args:
+        path: The file.
+        encoding: Its encoding.
+        parse: Parses a line: None if it is blank or a comment, ValueError if it is invalid.
+    """
+    scan = ScanBuilder()
+    for number, line in read_lines(path, encoding):
+        try:
+            statement = parse(line)
+        except ValueError as error:
+            scan.add_problem(number, str(error))
+            continue
+        if statement:
+            scan.add(statement.parent, statement.child, number, statement.title)
+    return scan.finish()
+
+
+def parse_tsv(line: str) -> Statement | None:
+    r"""Parse `parent<TAB>child`, with the child's title as an optional third field.
+
+    A label without a parent is alone on its line or, with a title, after an empty first field. White space around a
+    field is stripped. Blank lines and lines that start with `#` are ignored.
+
+    >>> parse_tsv("CCAT\tC11\tstrategy and plans")
+    Statement(parent='CCAT', child='C11', title='strategy and plans')
+    >>> parse_tsv("CCAT")
+    Statement(parent=None, child='CCAT', title='')
+    """
+    if line.startswith("#") or not line or line.isspace():
+        return None
+    fields = [field.strip() for field in line.split("\t")]
+    if len(fields) > 3:
+        raise ValueError(f"{len(fields)} fields between tabs; give parent, child and at most a title")
+    if len(fields) == 1:
+        return Statement(None, fields[0])
+    parent, child, title = (*fields, "")[:3]
+    return Statement(None if title and not parent else parent, child, title)
+
+
+def parse_hier(line: str) -> Statement | None:
+    """Parse a line of `rcv1.topics.hier` or `rcv1.topics.hier.orig`; the parent `None` means no parent.
+
+    A description that only repeats the label is not a title.
+
+    >>> parse_hier("parent: CCAT  child: C11    child-description: STRATEGY/PLANS")
+    Statement(parent='CCAT', child='C11', title='STRATEGY/PLANS')
+    """
+    if not line or line.isspace():
+        return None
+    match = _HIER.fullmatch(line)
+    if not match:
+        raise ValueError("not of the form `parent: X child: Y child-description: Z`; correct the line")
+    parent, child, title = match.groups(default="")
+    return Statement(None if parent == "None" else parent, child, "" if title == child else title)
+
+
+def _is_networkx(value: object) -> bool:
+    """Whether the value is a networkx graph; networkx is not imported, because such a graph implies that it is."""
+    networkx = sys.modules.get("networkx")
+    return networkx is not None and isinstance(value, networkx.Graph)

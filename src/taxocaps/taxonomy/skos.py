@@ -13,33 +13,42 @@ from urllib.parse import unquote
 
 from taxocaps.errors import ConfigError, MissingExtraError
 from taxocaps.files import format_suffix, open_binary
-from taxocaps.taxonomy.formats import RDF_SYNTAXES
-from taxocaps.taxonomy.scan import ScanBuilder, TaxonomyScan
+from taxocaps.taxonomy.problems import ScanBuilder, TaxonomyScan
 
 if TYPE_CHECKING:
     from rdflib import Graph
     from rdflib.term import Node
 
-__all__ = ["LABEL_NAMESPACE", "SkosLabel", "scan_skos"]
+__all__ = ["LABEL_NAMESPACE", "RDF_SYNTAXES", "SkosLabel", "scan_skos"]
 
 SkosLabel = Literal["uri", "notation", "label"]
 
+RDF_SYNTAXES = {
+    ".ttl": "turtle",
+    ".n3": "n3",
+    ".nt": "nt",
+    ".rdf": "xml",
+    ".xml": "xml",
+    ".jsonld": "json-ld",
+}
+"""The RDF syntaxes by suffix, with rdflib's names."""
+
 LABEL_NAMESPACE = "taxocaps://label/"
-"""Where names that are no URIs are put, percent-encoded; it is also the base of a file's relative URIs."""
+"""The namespace of names that are not URIs, percent-encoded; also the base of a file's relative URIs."""
 
 _NESTED_ENTITY = re.compile(rb"""<!ENTITY\s+[^>]*["'][^"'>]*&""")
 _PROPERTY = {"uri": "URI", "notation": "skos:notation", "label": "skos:prefLabel"}
 
 
 def scan_skos(path: Path, label: SkosLabel = "uri", language: str = "en") -> TaxonomyScan:
-    """Read a SKOS file. RDF has no lines, so problems have none unless the syntax is wrong.
+    """Read a SKOS file; only syntax errors have lines.
 
-    RDF has no order either: siblings come in the order of the statements in the file.
+    Siblings are in the order of the statements in the file.
 
     Args:
-        path: A file whose suffix tells the notation; any other suffix is read as Turtle.
-        label: What becomes the name of a label: the concept's URI, its `skos:notation` or its `skos:prefLabel`.
-        language: The language of `skos:prefLabel`, which also gives the titles; if there is none in it, any is taken.
+        path: The file; its suffix determines the RDF syntax, Turtle if it is unknown.
+        label: What to use as the name of a label: the concept's URI, its `skos:notation` or its `skos:prefLabel`.
+        language: The language of `skos:prefLabel`, also used for the titles; other languages are the fallback.
     """
     if label not in get_args(SkosLabel):
         raise ConfigError(f"the labels of a SKOS file are named by {', '.join(get_args(SkosLabel))}; got {label!r}")
@@ -49,10 +58,10 @@ def scan_skos(path: Path, label: SkosLabel = "uri", language: str = "en") -> Tax
         concepts = _concepts(graph, scan)
         names = _names(graph, concepts, label, language, scan)
         for concept, name in names.items():
-            scan.state(None, name, title=_pref_label(graph, concept, language) or "")
+            scan.add(None, name, title=_pref_label(graph, concept, language) or "")
         for parent, child in _edges(graph, concepts):
             if parent in names and child in names:
-                scan.state(names[parent], names[child])
+                scan.add(names[parent], names[child])
     return scan.finish()
 
 
@@ -68,20 +77,22 @@ def _read_graph(path: Path, scan: ScanBuilder) -> "Graph | None":
         return None
     try:
         if _NESTED_ENTITY.search(content):
-            scan.problem(None, "an entity is made of entities, which can grow without end; write them out")
+            scan.add_problem(None, "an entity refers to other entities, which can expand without limit; write them out")
             return None
         if syntax == "json-ld" and _has_context_elsewhere(content):
-            scan.problem(None, "its @context lies elsewhere, and nothing is fetched; put the context into the file")
+            scan.add_problem(
+                None, "its @context is outside the file and is not downloaded; put the context into the file"
+            )
             return None
         with _quiet_rdflib():
             return Graph().parse(data=content, format=syntax, publicID=LABEL_NAMESPACE)
-    except Exception as error:  # every parser of rdflib has its own kinds, some as general as AttributeError
-        scan.problem(_line(error), f"not valid {syntax}: {' '.join(str(error).split())[:200]}")
+    except Exception as error:  # rdflib's parsers raise many types, even AttributeError
+        scan.add_problem(_line(error), f"not valid {syntax}: {' '.join(str(error).split())[:200]}")
         return None
 
 
 def _has_context_elsewhere(content: bytes) -> bool:
-    """Whether a JSON-LD file refers to a context outside of it, which rdflib would go and fetch."""
+    """Whether a JSON-LD file refers to an external context, which rdflib would download."""
     contexts: list[Any] = []
 
     def note(item: dict[str, Any]) -> dict[str, Any]:
@@ -96,7 +107,7 @@ def _has_context_elsewhere(content: bytes) -> bool:
 
 @contextmanager
 def _quiet_rdflib() -> Iterator[None]:
-    """Keep rdflib from logging tracebacks about odd literals in a user's file, and from warning of its own future."""
+    """Silence rdflib's logged tracebacks about invalid literals and its deprecation warnings."""
     logger = logging.getLogger("rdflib.term")
     before, logger.disabled = logger.disabled, True
     try:
@@ -108,7 +119,7 @@ def _quiet_rdflib() -> Iterator[None]:
 
 
 def _line(error: Any) -> int | None:
-    """The line that a parser of RDF/XML, Turtle or JSON-LD stopped at, if it says so."""
+    """The line where a parser of RDF/XML, Turtle or JSON-LD stopped, if known."""
     if hasattr(error, "getLineNumber"):
         return int(error.getLineNumber())
     if hasattr(error, "lines"):
@@ -117,7 +128,7 @@ def _line(error: Any) -> int | None:
 
 
 def _concepts(graph: "Graph", scan: ScanBuilder) -> list["Node"]:
-    """All concepts, top concepts first, otherwise in the order in which the file speaks of them."""
+    """All concepts, top concepts first, then in file order."""
     from rdflib import RDF, SKOS, Literal
 
     found = chain(
@@ -130,12 +141,12 @@ def _concepts(graph: "Graph", scan: ScanBuilder) -> list["Node"]:
     concepts = list(dict.fromkeys(found))
     for concept in concepts:
         if isinstance(concept, Literal):
-            scan.problem(None, f"the text {str(concept)!r} stands where a concept must; give the concept's URI")
+            scan.add_problem(None, f"the text {str(concept)!r} is used as a concept; give the concept's URI")
     return [concept for concept in concepts if not isinstance(concept, Literal)]
 
 
 def _edges(graph: "Graph", concepts: list["Node"]) -> Iterable[tuple["Node", "Node"]]:
-    """Parents and children, once each even if the file says it both ways round."""
+    """Pairs of parent and child, without repeats if the file has both directions."""
     from rdflib import SKOS
 
     down = [(concept, child) for concept in concepts for child in graph.objects(concept, SKOS.narrower)]
@@ -146,7 +157,7 @@ def _edges(graph: "Graph", concepts: list["Node"]) -> Iterable[tuple["Node", "No
 def _names(
     graph: "Graph", concepts: list["Node"], label: SkosLabel, language: str, scan: ScanBuilder
 ) -> dict["Node", str]:
-    """The name of every concept that has one, no two the same."""
+    """The unique name of every concept that has one."""
     names_of: dict[SkosLabel, Callable[[Node], str | None]] = {
         "uri": _uri_name,
         "notation": lambda concept: _notation(graph, concept),
@@ -156,9 +167,11 @@ def _names(
     for concept in concepts:
         name = names_of[label](concept)
         if not name:
-            scan.problem(None, f"the concept <{concept}> has no {_PROPERTY[label]}; add it or name labels otherwise")
+            scan.add_problem(
+                None, f"the concept <{concept}> has no {_PROPERTY[label]}; add it or choose another name property"
+            )
         elif name in owners:
-            scan.problem(
+            scan.add_problem(
                 None,
                 f"the concepts <{owners[name]}> and <{concept}> are both called {name!r}; "
                 "correct one, or name labels by their URIs",
@@ -184,7 +197,7 @@ def _notation(graph: "Graph", concept: "Node") -> str | None:
 
 
 def _pref_label(graph: "Graph", concept: "Node", language: str) -> str | None:
-    """The preferred label in the language, else one without a language, else the first by language."""
+    """The preferred label in the language, else without a language, else in the first language."""
     from rdflib import SKOS
 
     found = [

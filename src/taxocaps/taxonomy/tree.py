@@ -1,45 +1,75 @@
 """The taxonomy: an immutable directed acyclic graph of labels, in which a label may have several parents."""
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from taxocaps.config import fingerprint
 from taxocaps.errors import TaxonomyError
-from taxocaps.taxonomy.order import invert, levels, reachable, taxonomy_order
-from taxocaps.taxonomy.problems import VIRTUAL_ROOT, Edge, find_problems, summary
-from taxocaps.taxonomy.statistics import TaxonomyStatistics, measure
+from taxocaps.taxonomy.nested import scan_mapping
+from taxocaps.taxonomy.problems import VIRTUAL_ROOT, Edge, ScanBuilder, TaxonomyScan, find_problems, summary
 
-__all__ = ["VIRTUAL_ROOT", "Taxonomy", "assemble"]
+if TYPE_CHECKING:
+    import networkx
 
+__all__ = ["VIRTUAL_ROOT", "Taxonomy", "TaxonomyStatistics", "build_taxonomy"]
+
+Neighbours = Mapping[str, tuple[str, ...]]
 V = TypeVar("V")
 
 _CACHED_ANCESTORS = 1_000
-"""Longer lists of ancestors are worked out anew each time: in a chain of labels their memory grows with its square."""
+"""Longer lists of ancestors are not cached: for a chain of labels, memory would grow with the square of its length."""
+
+
+@dataclass(frozen=True)
+class TaxonomyStatistics:
+    """The size and shape of a taxonomy.
+
+    Attributes:
+        labels: Number of labels; a single root is not counted.
+        edges: Number of edges, including those from a single root.
+        roots: Number of labels without a parent.
+        leaves: Number of labels without a child.
+        depth: Number of levels below the root, virtual or not.
+        labels_per_level: Number of labels on each of these levels.
+        multiple_parents: Number of labels with two parents or more.
+        most_children: The largest number of children of one label.
+        most_children_of: The first label with that many children.
+    """
+
+    labels: int
+    edges: int
+    roots: int
+    leaves: int
+    depth: int
+    labels_per_level: tuple[int, ...]
+    multiple_parents: int
+    most_children: int
+    most_children_of: str
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Taxonomy:
-    """A directed acyclic graph of labels; made by `from_edges` or `read_taxonomy`.
+    """A directed acyclic graph of labels; created by `from_edges`, `from_mapping`, `from_networkx` or `read_taxonomy`.
 
-    Everything that lists labels does so in *taxonomy order*: parents before children, and in a tree each label
-    directly followed by all that is below it, siblings in file order.
+    All lists of labels are in *taxonomy order*: parents before children, and in a tree each label is directly
+    followed by its descendants, with siblings in file order.
 
     Attributes:
         names: All labels.
         roots: The labels without a parent.
-        root: The only root, or `VIRTUAL_ROOT`, which is no label, if there are several.
+        root: The only root, or `VIRTUAL_ROOT`, which is not a label, if there are several.
         edges: All pairs of parent and child, parents in taxonomy order, children in file order.
-        levels: The labels by depth; level 0 holds `root`, or nothing if that is virtual.
+        levels: The labels by depth; level 0 contains `root`, or nothing if that is virtual.
         leaves: The labels without children.
-        titles: The display names of those labels that have one other than their name.
+        titles: Display names of the labels that have one different from their name.
 
     >>> topics = Taxonomy.from_edges([("all", "art"), ("all", "trade"), ("trade", "oil"), ("art", "film")])
     >>> topics.names
     ('all', 'art', 'film', 'trade', 'oil')
-    >>> topics.close(["oil"])
+    >>> topics.with_ancestors(["oil"])
     ('trade', 'oil')
     """
 
@@ -60,85 +90,122 @@ class Taxonomy:
     def from_edges(
         cls, edges: Iterable[tuple[str, str]], *, labels: Iterable[str] = (), titles: Mapping[str, str] | None = None
     ) -> "Taxonomy":
-        """Make a taxonomy.
+        """Create a taxonomy from edges.
 
         Args:
             edges: Pairs of parent and child; siblings keep this order.
-            labels: Labels without edges. Labels with edges may be among them: roots come in the order of first
+            labels: Labels without edges. Labels with edges may be among them: roots are in the order of first
                 mention, here and then in `edges`.
-            titles: Display names; those of unknown labels are left out.
+            titles: Display names; those of unknown labels are ignored.
 
         Raises:
-            TaxonomyError: For a bad name, a self-loop, a duplicate or a cycle, or if there is no label.
+            TaxonomyError: For an invalid name, a self-loop, a duplicate or a cycle, or if there are no labels.
         """
-        named = [Edge(None, name) for name in dict.fromkeys(labels)]
-        statements = named + [Edge(parent, child) for parent, child in edges]
+        mentions = [Edge(None, name) for name in dict.fromkeys(labels)]
+        statements = mentions + [Edge(parent, child) for parent, child in edges]
         if not statements:
             raise TaxonomyError("a taxonomy needs at least one label; got none")
         if problems := find_problems(statements):
             raise TaxonomyError(summary(problems))
-        return assemble(statements, titles or {})
+        return _assemble(statements, titles or {})
+
+    @classmethod
+    def from_mapping(cls, labels: Mapping[Any, Any]) -> "Taxonomy":
+        """Create a taxonomy from a mapping, either nested or from each parent to its children.
+
+        The mapping has the same form as the JSON files of `read_taxonomy`: the value of a label is a mapping of its
+        children, a list of them, or None.
+
+        Raises:
+            TaxonomyError: For an invalid name, a self-loop, a duplicate or a cycle, or if there are no labels.
+
+        >>> nested = Taxonomy.from_mapping({"all": {"art": {"film": {}}, "trade": ["oil"]}})
+        >>> nested == Taxonomy.from_mapping({"all": ["art", "trade"], "art": ["film"], "trade": ["oil"]})
+        True
+        """
+        return build_taxonomy(scan_mapping(labels))
+
+    @classmethod
+    def from_networkx(cls, graph: "networkx.DiGraph[Any]") -> "Taxonomy":
+        """Create a taxonomy from a networkx graph.
+
+        Args:
+            graph: A directed graph with edges from parent to child. The names of the labels are the nodes as text;
+                the node attribute `title`, if present, becomes the title.
+
+        Raises:
+            TaxonomyError: If the graph is undirected, for an invalid name, a self-loop, a duplicate or a cycle, or if
+                there are no labels.
+        """
+        if not graph.is_directed():
+            raise TaxonomyError("taxonomy: the graph is undirected; give a networkx.DiGraph with edges parent -> child")
+        scan = ScanBuilder()
+        for node, attributes in graph.nodes(data=True):
+            scan.add(None, str(node), title=str(attributes.get("title") or ""))
+        for parent, child in graph.edges():
+            scan.add(str(parent), str(child))
+        return build_taxonomy(scan.finish())
 
     def parents(self, name: str) -> tuple[str, ...]:
         """The labels directly above; none for a root."""
-        return self._of(self._parents, name)
+        return self._lookup(self._parents, name)
 
     def children(self, name: str) -> tuple[str, ...]:
         """The labels directly below, in file order; for `root`, virtual or not, the top labels."""
-        return self.roots if name == self.root == VIRTUAL_ROOT else self._of(self._children, name)
+        return self.roots if name == self.root == VIRTUAL_ROOT else self._lookup(self._children, name)
 
     def ancestors(self, name: str) -> tuple[str, ...]:
         """All labels above; a virtual root is not among them."""
         found = self._known_ancestors.get(name)
         if found is None:
-            found = self._ordered(reachable(name, self.parents))
+            found = self._ordered(_reachable(name, self.parents))
             if len(found) <= _CACHED_ANCESTORS:
                 self._known_ancestors[name] = found
         return found
 
     def descendants(self, name: str) -> tuple[str, ...]:
         """All labels below."""
-        return self._ordered(reachable(name, self.children))
+        return self._ordered(_reachable(name, self.children))
 
     def depth(self, name: str) -> int:
         """The smallest number of edges between `root`, virtual or not, and the label."""
-        return self._of(self._depths, name)
+        return self._lookup(self._depths, name)
 
     def path(self, name: str) -> tuple[str, ...]:
-        """A shortest way down to the label, `root` left out; of several, always the same.
+        """A shortest path from `root`, which is not included, to the label; if there are several, always the same.
 
         >>> Taxonomy.from_edges([("all", "trade"), ("trade", "oil")]).path("oil")
         ('trade', 'oil')
         """
-        way: list[str] = []
-        step: str | None = name
-        while step is not None and step != self.root:
-            way.append(step)
-            step = min(self.parents(step), key=self.depth, default=None)
-        return tuple(reversed(way))
+        path: list[str] = []
+        label: str | None = name
+        while label is not None and label != self.root:
+            path.append(label)
+            label = min(self.parents(label), key=self.depth, default=None)
+        return tuple(reversed(path))
 
     def position(self, name: str) -> int:
         """The index of the label in `names`."""
-        return self._of(self._positions, name)
+        return self._lookup(self._positions, name)
 
     def title(self, name: str) -> str:
-        """The display name of the label: its title, or else its name."""
+        """The display name of the label: its title, or its name if it has none."""
         return self.titles.get(name) or self.names[self.position(name)]
 
     def nearest(self, name: str) -> str | None:
-        """The label whose spelling is most like `name`, or None if none is like it."""
+        """The label with the most similar spelling to `name`, or None if none is similar."""
         return next(iter(difflib.get_close_matches(name, self.names, n=1)), None)
 
-    def close(self, labels: Iterable[str]) -> tuple[str, ...]:
-        """The labels and all their ancestors; `root` only if it is given, for it says nothing about a document."""
+    def with_ancestors(self, labels: Iterable[str]) -> tuple[str, ...]:
+        """The labels and all their ancestors; `root` is included only if it is given."""
         given = dict.fromkeys(labels)
-        closed = set(given).union(*map(self.ancestors, given))
+        found = set(given).union(*map(self.ancestors, given))
         if self.root not in given:
-            closed.discard(self.root)
-        return self._ordered(closed)
+            found.discard(self.root)
+        return self._ordered(found)
 
     def with_labels(self, names: Iterable[str]) -> "Taxonomy":
-        """A taxonomy that has those of `names` which this one lacks directly below its root, after all others."""
+        """A taxonomy with those of `names` that are not in this one added as the last children of the root."""
         new = [name for name in dict.fromkeys(names) if name not in self]
         if not new:
             return self
@@ -147,8 +214,20 @@ class Taxonomy:
         return self.from_edges([*self.edges, *((self.root, name) for name in new)], titles=self.titles)
 
     def statistics(self) -> TaxonomyStatistics:
-        """The size and shape of the taxonomy in numbers."""
-        return measure(self.levels, self._parents, self._children)
+        """The size and shape of the taxonomy."""
+        per_level = tuple(len(level) for level in self.levels[1:])
+        widest = max(self.names, key=lambda name: len(self._children[name]))
+        return TaxonomyStatistics(
+            labels=sum(per_level),
+            edges=len(self.edges),
+            roots=len(self.roots),
+            leaves=len(self.leaves),
+            depth=len(per_level),
+            labels_per_level=per_level,
+            multiple_parents=sum(len(found) > 1 for found in self._parents.values()),
+            most_children=len(self._children[widest]),
+            most_children_of=widest,
+        )
 
     @cached_property
     def fingerprint(self) -> str:
@@ -178,17 +257,39 @@ class Taxonomy:
     def _ordered(self, names: Iterable[str]) -> tuple[str, ...]:
         return tuple(sorted(names, key=self._positions.__getitem__))
 
-    def _of(self, values: Mapping[str, V], name: str) -> V:
+    def _lookup(self, values: Mapping[str, V], name: str) -> V:
         try:
             return values[name]
         except KeyError:
             nearest = self.nearest(name)
-            hint = f"did you mean {nearest!r}?" if nearest else f"it is not among the {len(self):,} of the taxonomy"
+            hint = (
+                f"did you mean {nearest!r}?"
+                if nearest
+                else f"it is not one of the {len(self):,} labels of the taxonomy"
+            )
             raise TaxonomyError(f"unknown label {name!r}; {hint}") from None
 
 
-def assemble(statements: Iterable[Edge], titles: Mapping[str, str]) -> Taxonomy:
-    """Make a taxonomy of statements in which `find_problems` has found none; everyone else takes `from_edges`."""
+def build_taxonomy(scan: TaxonomyScan, source: object = "taxonomy", hint: str = "") -> Taxonomy:
+    """Create a taxonomy from what was read.
+
+    Args:
+        scan: The edges, titles and problems.
+        source: What was read, for messages.
+        hint: What to do if there are several problems, for messages.
+
+    Raises:
+        TaxonomyError: If there are problems; the message has the first and the number of others.
+    """
+    if scan.problems:
+        line = scan.problems[0].line
+        where = f"{source}, line {line}" if line else f"{source}"
+        raise TaxonomyError(f"{where}: {summary(scan.problems)}{hint if len(scan.problems) > 1 else ''}")
+    return _assemble([*(Edge(None, name) for name in scan.labels), *scan.edges], scan.titles)
+
+
+def _assemble(statements: Iterable[Edge], titles: Mapping[str, str]) -> Taxonomy:
+    """Create a taxonomy from edges without problems."""
     lists: dict[str, list[str]] = {}
     below = set()
     for edge in statements:
@@ -198,9 +299,9 @@ def assemble(statements: Iterable[Edge], titles: Mapping[str, str]) -> Taxonomy:
         lists.setdefault(edge.child, [])
     children = {name: tuple(found) for name, found in lists.items()}
     roots = tuple(name for name in children if name not in below)
-    names = taxonomy_order(roots, children)
+    names = _taxonomy_order(roots, children)
     positions = {name: position for position, name in enumerate(names)}
-    by_depth = [tuple(sorted(level, key=positions.__getitem__)) for level in levels(roots, children)]
+    by_depth = [tuple(sorted(level, key=positions.__getitem__)) for level in _levels(roots, children)]
     by_depth = by_depth if len(roots) == 1 else [(), *by_depth]
     return Taxonomy(
         names=names,
@@ -210,7 +311,7 @@ def assemble(statements: Iterable[Edge], titles: Mapping[str, str]) -> Taxonomy:
         levels=tuple(by_depth),
         leaves=tuple(name for name in names if not children[name]),
         titles=_clean_titles(titles, names),
-        _parents=invert(names, children),
+        _parents=_invert(names, children),
         _children=children,
         _positions=positions,
         _depths={name: depth for depth, level in enumerate(by_depth) for name in level},
@@ -218,10 +319,81 @@ def assemble(statements: Iterable[Edge], titles: Mapping[str, str]) -> Taxonomy:
 
 
 def _clean_titles(titles: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
-    """The titles on one line each, in valid Unicode; those that say no more than the name are dropped."""
+    """The titles as single lines of valid Unicode, without those that only repeat the name."""
     clean = {}
     for name in names:
         title = " ".join(titles.get(name, "").split()).encode("utf-8", "replace").decode("utf-8")
         if title and title != " ".join(name.split()):
             clean[name] = title
     return clean
+
+
+# Nothing below recurses, because chains of labels may be long.
+
+
+def _taxonomy_order(roots: Iterable[str], children: Neighbours) -> tuple[str, ...]:
+    """All labels, parents before children; in a tree, depth first with siblings in the given order.
+
+    It is the reverse postorder of a depth-first search that visits the last root and the last child first.
+
+    >>> _taxonomy_order(["a"], {"a": ("b", "c"), "b": ("d",), "c": ("d",), "d": ()})
+    ('a', 'b', 'c', 'd')
+    """
+    finished: list[str] = []
+    seen: set[str] = set()
+    waiting = [(name, False) for name in roots]
+    while waiting:
+        name, is_done = waiting.pop()
+        if is_done:
+            finished.append(name)
+        elif name not in seen:
+            seen.add(name)
+            waiting.append((name, True))
+            waiting.extend((child, False) for child in children[name])
+    return tuple(reversed(finished))
+
+
+def _invert(names: Iterable[str], children: Neighbours) -> dict[str, tuple[str, ...]]:
+    """The parents of each label, in the order of `names`.
+
+    >>> _invert("abc", {"a": ("b", "c"), "b": ("c",), "c": ()})
+    {'a': (), 'b': ('a',), 'c': ('a', 'b')}
+    """
+    parents: dict[str, list[str]] = {name: [] for name in names}
+    for parent in parents:
+        for child in children[parent]:
+            parents[child].append(parent)
+    return {name: tuple(found) for name, found in parents.items()}
+
+
+def _levels(roots: Iterable[str], children: Neighbours) -> list[list[str]]:
+    """The labels by their smallest number of edges from a root.
+
+    >>> _levels(["a"], {"a": ("b", "c"), "b": ("c",), "c": ()})
+    [['a'], ['b', 'c']]
+    """
+    found = []
+    level = list(roots)
+    seen = set(level)
+    while level:
+        found.append(level)
+        below = dict.fromkeys(child for name in level for child in children[name])
+        level = [name for name in below if name not in seen]
+        seen.update(level)
+    return found
+
+
+def _reachable(name: str, step: Callable[[str], Iterable[str]]) -> set[str]:
+    """Everything that can be reached from `name` by repeated steps, without itself.
+
+    >>> sorted(_reachable("a", {"a": ("b",), "b": ("c",), "c": ()}.__getitem__))
+    ['b', 'c']
+    """
+    reached: set[str] = set()
+    waiting = list(step(name))
+    while waiting:
+        found = waiting.pop()
+        if found not in reached:
+            reached.add(found)
+            waiting.extend(step(found))
+    return reached

@@ -1,4 +1,4 @@
-"""Compiled: the moves of random walks on a taxonomy."""
+"""Numba kernels of random walks on a taxonomy."""
 
 from typing import Any
 
@@ -27,9 +27,9 @@ def fill_walks(
     part: tuple[int, int],
     walks: Int32s,
 ) -> None:
-    """Write a range of walks; each has random numbers of its own, so that ranges can be worked on at the same time."""
+    """Fill a range of walks; each walk has its own random state, so ranges can be filled in parallel."""
     for walk in range(part[0], part[1]):
-        state = _mixed(seed ^ _mixed(np.uint64(walk)))
+        state = _mix(seed ^ _mix(np.uint64(walk)))
         node = walk // per_label
         walks[walk, 0] = node
         step = 1
@@ -38,8 +38,8 @@ def fill_walks(
             down = child_starts[node + 1] - child_starts[node]
             if up + down == 0:
                 break
-            # Half and half between the two ways, or in proportion to the neighbours of each; a closed way is not taken.
-            state, draw = _drawn(state, up + down if kind == PLAIN and up > 0 and down > 0 else 2)
+            # Up or down with equal probability, or in proportion to the neighbours; never in an impossible direction.
+            state, draw = _random_below(state, up + down if kind == PLAIN and up > 0 and down > 0 else 2)
             goes_up = down == 0 or (up > 0 and draw < (up if kind == PLAIN else 1))
             state, node = _neighbour(state, goes_up, node, parent_starts, parents, child_starts, children)
             walks[walk, step] = node
@@ -60,22 +60,22 @@ def _neighbour(
     child_starts: Int64s,
     children: Int32s,
 ) -> tuple[Any, Any]:
-    """A parent of the node, or a child, each with the same chance."""
+    """A random parent or child of the node."""
     starts, neighbours = (parent_starts, parents) if up else (child_starts, children)
-    state, place = _drawn(state, starts[node + 1] - starts[node])
-    return state, np.int64(neighbours[starts[node] + place])
+    state, offset = _random_below(state, starts[node + 1] - starts[node])
+    return state, np.int64(neighbours[starts[node] + offset])
 
 
 @kernel
-def _drawn(state: np.uint64, n: int) -> tuple[Any, Any]:
-    """The next state of a SplitMix64 generator, and a number from 0 to n - 1."""
+def _random_below(state: np.uint64, n: int) -> tuple[Any, Any]:
+    """The next state of a SplitMix64 generator and a random integer from 0 to n - 1."""
     state = state + np.uint64(0x9E3779B97F4A7C15)
-    return state, np.int64(((_mixed(state) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
+    return state, np.int64(((_mix(state) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
 
 
 @kernel
-def _mixed(value: np.uint64) -> np.uint64:
-    """The finaliser of SplitMix64: neighbouring numbers in, unrelated numbers out."""
+def _mix(value: np.uint64) -> np.uint64:
+    """The finalizer of SplitMix64."""
     value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return value ^ (value >> np.uint64(31))

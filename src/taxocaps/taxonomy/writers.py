@@ -1,4 +1,4 @@
-"""Writing a taxonomy to a file from which an equal one is read."""
+"""Writing a taxonomy to a file from which `read_taxonomy` reads an equal one."""
 
 import json
 import re
@@ -10,15 +10,14 @@ from urllib.parse import quote
 
 from taxocaps.errors import FileError, TaxonomyError
 from taxocaps.files import atomic_text, format_suffix
-from taxocaps.taxonomy.formats import RDF_SYNTAXES, TaxonomyFormat, taxonomy_format
-from taxocaps.taxonomy.lines import Statement, format_hier, format_tsv, parse_hier, parse_tsv
-from taxocaps.taxonomy.skos import LABEL_NAMESPACE
+from taxocaps.taxonomy.readers import Statement, TaxonomyFormat, parse_hier, parse_tsv, taxonomy_format
+from taxocaps.taxonomy.skos import LABEL_NAMESPACE, RDF_SYNTAXES
 from taxocaps.taxonomy.tree import Taxonomy
 
-__all__ = ["write_taxonomy"]
+__all__ = ["format_hier", "format_tsv", "write_taxonomy"]
 
 _NESTING = 64
-"""Labels inside each other in JSON and YAML; the libraries that write and read them recurse."""
+"""Maximum nesting in JSON and YAML, whose libraries recurse."""
 
 _URI = re.compile(r'(?:https?://|urn:)[^\x00-\x20<>"{}|^`\\]+')
 
@@ -28,12 +27,12 @@ def write_taxonomy(taxonomy: Taxonomy, path: str | PathLike[str], *, format: Tax
 
     Args:
         taxonomy: The taxonomy.
-        path: The file; `.gz`, `.xz` and `.zst` are packed.
-        format: `tsv`, `hier`, `json`, `yaml` or `skos` (as Turtle); told by the suffix if not given.
+        path: The file, compressed if the suffix is `.gz`, `.xz` or `.zst`.
+        format: `tsv`, `hier`, `json`, `yaml` or `skos` (as Turtle); by default determined by the suffix.
 
     Raises:
-        TaxonomyError: If the format cannot hold one of the names, or nests too deep.
-        FileError: If the suffix tells no format that can be written.
+        TaxonomyError: If the format cannot represent one of the names, or the taxonomy is too deep for it.
+        FileError: If the suffix is not that of a format that can be written.
     """
     path = Path(path)
     writers: dict[TaxonomyFormat, Callable[[Taxonomy, TextIO], None]] = {
@@ -53,8 +52,31 @@ def write_taxonomy(taxonomy: Taxonomy, path: str | PathLike[str], *, format: Tax
         raise TaxonomyError(f"{path}: {error}") from error
 
 
+def format_tsv(statement: Statement) -> str:
+    r"""Format a line for `parse_tsv`.
+
+    >>> format_tsv(Statement("CCAT", "C11"))
+    'CCAT\tC11'
+    """
+    if statement.title:
+        return f"{statement.parent or ''}\t{statement.child}\t{statement.title}"
+    return statement.child if statement.parent is None else f"{statement.parent}\t{statement.child}"
+
+
+def format_hier(statement: Statement) -> str:
+    """Format a line for `parse_hier`.
+
+    >>> format_hier(Statement(None, "Root"))
+    'parent: None child: Root child-description: Root'
+    """
+    return (
+        f"parent: {'None' if statement.parent is None else statement.parent} child: {statement.child} "
+        f"child-description: {statement.title or statement.child}"
+    )
+
+
 def _write_tsv(taxonomy: Taxonomy, file: TextIO) -> None:
-    """One line for each edge, and one for each root that no edge names or that has a title."""
+    """One line per edge, and one per root that has no edges or has a title."""
     for statement in _statements(taxonomy):
         if statement.parent is not None or statement.title or not taxonomy.children(statement.child):
             file.write(_checked_line(statement, format_tsv, parse_tsv))
@@ -66,7 +88,7 @@ def _write_hier(taxonomy: Taxonomy, file: TextIO) -> None:
 
 
 def _statements(taxonomy: Taxonomy) -> Iterator[Statement]:
-    """The roots, each before the edges from it, and all edges."""
+    """All edges, and each root before its edges."""
     for name in taxonomy:
         if not taxonomy.parents(name):
             yield Statement(None, name, taxonomy.titles.get(name, ""))
@@ -77,7 +99,7 @@ def _statements(taxonomy: Taxonomy) -> Iterator[Statement]:
 def _checked_line(
     statement: Statement, write: Callable[[Statement], str], read: Callable[[str], Statement | None]
 ) -> str:
-    """The line for a statement, if reading it gives the same statement again."""
+    """The line for a statement, checked by parsing it."""
     line = write(statement)
     try:
         is_same = not any(mark in line for mark in "\n\r\ufeff") and read(line) == statement
@@ -86,8 +108,8 @@ def _checked_line(
     if not is_same:
         names = " or ".join(repr(name) for name in (statement.parent, statement.child) if name is not None)
         raise TaxonomyError(
-            f"the label {names} cannot stand in a line of this format (it holds a tab, a line break, white space at an "
-            "end or a mark of the format such as #); write json, yaml or skos"
+            f"the label {names} cannot be written in this format (it contains a tab, a line break, white space at the "
+            "start or end, or a special character of the format such as #); write json, yaml or skos"
         )
     return f"{line}\n"
 
@@ -100,7 +122,7 @@ def _write_json(taxonomy: Taxonomy, file: TextIO) -> None:
 def _write_yaml(taxonomy: Taxonomy, file: TextIO) -> None:
     import yaml
 
-    # YAML folds these line breaks when it reads them, unless they are escapes in double quotes.
+    # YAML folds these line breaks unless they are escaped in double quotes.
     is_broken = any(mark in "".join(taxonomy) for mark in "\n\r\x85\u2028\u2029")
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     style = '"' if is_broken else None
@@ -108,7 +130,7 @@ def _write_yaml(taxonomy: Taxonomy, file: TextIO) -> None:
 
 
 def _nested(taxonomy: Taxonomy) -> Any:
-    """Nodes inside each other; a label has its children below its first parent and only its name below the others."""
+    """Nested nodes; a label has its children below its first parent and only its name below the others."""
     nodes: dict[str, Any] = {name: _node(taxonomy, name) for name in taxonomy}
     depths = dict.fromkeys(taxonomy.roots, 1)
     for parent, child in taxonomy.edges:
@@ -117,20 +139,20 @@ def _nested(taxonomy: Taxonomy) -> Any:
         if is_first:
             depths[child] = depths[parent] + 1
     if max(depths.values()) > _NESTING:
-        raise TaxonomyError(f"it has labels more than {_NESTING} levels deep, too deep for nested formats; write tsv")
+        raise TaxonomyError(f"labels are more than {_NESTING} levels deep, too deep for nested formats; write tsv")
     roots = [nodes[name] for name in taxonomy.roots]
     return roots[0] if len(roots) == 1 else roots
 
 
 def _node(taxonomy: Taxonomy, name: str) -> str | dict[str, Any]:
-    """The bare name if there is nothing else to say."""
+    """The node of a label, only its name if it has neither title nor children."""
     title = {"title": taxonomy.titles[name]} if name in taxonomy.titles else {}
     children: dict[str, Any] = {"children": []} if taxonomy.children(name) else {}
     return {"name": name, **title, **children} if title or children else name
 
 
 def _write_turtle(taxonomy: Taxonomy, file: TextIO) -> None:
-    """Concepts with all that SKOS readers look for; `skos:narrower` keeps the order of siblings."""
+    """Concepts with the properties that SKOS readers expect; `skos:narrower` keeps the order of siblings."""
     scheme = "<taxocaps://taxonomy>"
     file.write("@prefix skos: <http://www.w3.org/2004/02/skos/core#> .\n\n")
     file.write(f"{scheme} a skos:ConceptScheme ;\n    skos:hasTopConcept {_uris(taxonomy.roots)} .\n")
@@ -148,7 +170,7 @@ def _write_turtle(taxonomy: Taxonomy, file: TextIO) -> None:
 
 
 def _uris(names: Iterable[str]) -> str:
-    """The names as URIs: those that are URIs as they are, the others percent-encoded in a namespace of their own."""
+    """The names as URIs, percent-encoded in `LABEL_NAMESPACE` unless they are URIs already."""
     return ", ".join(
         f"<{name}>"
         if _URI.fullmatch(name) and not name.startswith(LABEL_NAMESPACE)
@@ -158,5 +180,5 @@ def _uris(names: Iterable[str]) -> str:
 
 
 def _literal(text: str) -> str:
-    """A Turtle string; its escapes are those of JSON."""
+    """A Turtle string, which has the same escapes as JSON."""
     return json.dumps(text, ensure_ascii=False)

@@ -1,3 +1,5 @@
+"""Source files, counts, splits and streamed splits."""
+
 import gzip
 import io
 import lzma
@@ -6,8 +8,19 @@ import zipfile
 
 import pytest
 
-from taxocaps.datasets.sources import Publication, Source
-from taxocaps.errors import FileError
+from taxocaps.corpus.document import Document
+from taxocaps.datasets.loading import (
+    Publication,
+    Source,
+    StreamedSplit,
+    check_count,
+    check_counts,
+    distinct,
+    last_tenth,
+    shuffled,
+    with_split_names,
+)
+from taxocaps.errors import CorpusError, FileError
 
 PUBLICATION = Publication("Example 1.0", "https://example.org/data", ("example*.zip", "example.tar.gz"))
 
@@ -105,10 +118,88 @@ def test_records_are_lines_of_json_with_their_fields(tmp_path):
         list(file.records("id", "labels"))
     for broken in ("{", "[1]"):
         path.write_text(broken)
-        with pytest.raises(FileError, match=r"a\.jsonl, line 1: no JSON object"):
+        with pytest.raises(FileError, match=r"a\.jsonl, line 1: not a JSON object"):
             list(file.records("id"))
 
 
 def test_only_newlines_part_lines_and_no_byte_is_an_error(tmp_path):
     (tmp_path / "a.txt").write_bytes("one\u2028still one\r\ntwo".encode() + b"\xff\n")
     assert list(source(tmp_path).one("a.txt").lines()) == ["one\u2028still one", "two\ufffd"]
+
+
+def test_equal_counts_pass_and_others_are_told_in_one_line():
+    found = {"training documents": 1_234, "topics": 3}
+    check_counts("News", found, {"topics": 3})
+    with pytest.raises(
+        CorpusError, match=r"News: 1,234 training documents, but officially there are 1,235; .*--any-co"
+    ):
+        check_counts("News", found, {"topics": 3, "training documents": 1_235})
+    check_count("News", "topics", 3, 3)
+
+
+def test_an_id_that_comes_twice():
+    items = [(1, "a"), (2, "b"), (1, "c")]
+    with pytest.raises(CorpusError, match="the id 1 occurs twice"):
+        list(distinct(items, lambda item: item[0], "News", check=True))
+    assert list(distinct(items, lambda item: item[0], "News", check=False)) == items[:2]
+
+
+def test_the_last_tenth():
+    first, last = last_tenth(list(range(7_770)))
+    assert (len(first), len(last)) == (6_993, 777)
+    assert [*first, *last] == list(range(7_770))
+
+
+def test_a_draw_depends_on_ids_and_seed_alone():
+    ids = [str(number) for number in range(100)]
+    drawn = shuffled(ids, 0)
+    assert sorted(drawn) == sorted(ids)
+    assert drawn == shuffled(reversed(ids), 0)
+    assert drawn not in (ids, shuffled(ids, 1))
+    # Other documents do not change the order of these.
+    more = shuffled([*ids, "x", "y"], 0)
+    assert [id for id in more if id in ids] == drawn
+    assert drawn[:4] == ["87", "46", "15", "44"]  # on every machine
+
+
+def test_documents_say_their_split():
+    splits = with_split_names({"train": [Document("a")], "dev": []})
+    assert splits == {"train": (Document("a", split="train"),), "dev": ()}
+
+
+DOCUMENTS = [Document(str(number)) for number in range(5)]
+
+
+def test_it_is_the_sequence_of_what_is_read():
+    streamed = StreamedSplit(lambda: iter(DOCUMENTS))
+    assert len(streamed) == 5
+    assert list(streamed) == list(streamed) == DOCUMENTS
+    assert (streamed[0], streamed[4], streamed[-1], streamed[1:3]) == (
+        *(DOCUMENTS[i] for i in (0, 4, 4)),
+        (*DOCUMENTS[1:3],),
+    )
+    for index in (5, -6):
+        with pytest.raises(IndexError):
+            streamed[index]
+
+
+def test_documents_are_read_one_at_a_time():
+    read = []
+
+    def documents():
+        for document in DOCUMENTS:
+            read.append(document)
+            yield document
+
+    streamed = StreamedSplit(documents)
+    assert read == []
+    next(iter(streamed))
+    assert len(read) == 1
+
+
+def test_a_wrong_count_is_told_at_the_end():
+    documents = iter(StreamedSplit(lambda: iter(DOCUMENTS), title="News", expected=6))
+    assert [next(documents) for _ in range(5)] == DOCUMENTS
+    with pytest.raises(CorpusError, match="News: 5 documents of this split, but officially there are 6"):
+        next(documents)
+    assert len(StreamedSplit(lambda: iter(DOCUMENTS), expected=5)) == 5
