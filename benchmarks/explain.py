@@ -22,9 +22,9 @@ import torch
 from tables import Table
 from taxocaps import read_documents
 from taxocaps.estimators.document_words import DocumentWords
-from taxocaps.estimators.model import FittedModel
-from taxocaps.estimators.neural import NetworkScorer
-from taxocaps.estimators.persistence import load_model
+from taxocaps.scorers.model import FittedModel
+from taxocaps.scorers.network import NetworkScorer
+from taxocaps.scorers.persistence import load_model
 
 Weights = dict[str, float]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from measure import in_own_process
-from taxocaps.settings import parse_override, resolve
+from taxocaps.config import parse_override, resolve
 from taxocaps.taxonomy.walks import WalkKind
 from taxocaps.workflows.label_vectors import KINDS, EmbedConfig, reconstruct_taxonomy
 

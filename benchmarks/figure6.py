@@ -12,8 +12,8 @@ from pathlib import Path
 
 from figures import draw_case
 from taxocaps import Explanation, read_documents
-from taxocaps.estimators.model import FittedModel
-from taxocaps.estimators.persistence import load_model
+from taxocaps.scorers.model import FittedModel
+from taxocaps.scorers.persistence import load_model
 from taxocaps.workflows.config import resolve_run_config
 from taxocaps.workflows.explain import explain
 from taxocaps.workflows.train import TrainFiles, train

@@ -10,8 +10,8 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from taxocaps.catalogue.variants import VARIANTS, Variant
-from taxocaps.estimators.explanations import Explanation
+from taxocaps.catalogue.models import VARIANTS, Variant
+from taxocaps.explain.explanation import Explanation
 
 __all__ = ["draw_ablation", "draw_case", "draw_reconstruction", "gains_in_words"]
 

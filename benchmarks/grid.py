@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from taxocaps.catalogue.registry import MODELS, find_model
-from taxocaps.settings import fingerprint
+from taxocaps.catalogue.models import MODELS, find_model
+from taxocaps.config import fingerprint
 
 __all__ = ["RESULTS", "STATISTICS", "Experiment", "Run", "estimate", "read_grid", "read_results"]
 

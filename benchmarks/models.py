@@ -24,17 +24,17 @@ from scipy.sparse import csr_array
 
 from measure import in_own_process
 from tables import Table, put_between
-from taxocaps.catalogue.classifier import TaxoCapsClassifier
-from taxocaps.catalogue.registry import MODELS, find_model
-from taxocaps.corpus.classes import Classes
-from taxocaps.corpus.dataset import Dataset
+from taxocaps.classifier import TaxoCapsClassifier
+from taxocaps.catalogue.models import MODELS, find_model
+from taxocaps.corpus.labels import Classes
+from taxocaps.corpus.document import Dataset
 from taxocaps.corpus.labels import collect_classes, label_matrix
 from taxocaps.datasets import pydocs
 from taxocaps.encoding.bag import BagConfig, BagEncoder
-from taxocaps.estimators.base import Work
+from taxocaps.scorers.base import Work
 from taxocaps.linear.config import LinearConfig
 from taxocaps.linear.methods import METHODS
-from taxocaps.linear.task import LinearTask
+from taxocaps.linear.model import LinearTask
 from taxocaps.taxonomy.tree import Taxonomy
 from taxocaps.text.pipeline import TextPipeline
 

@@ -19,11 +19,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from taxocaps.corpus.document import Document
-from taxocaps.corpus.fields import CorpusConfig
+from taxocaps.corpus.readers import CorpusConfig
 from taxocaps.corpus.readers import read_documents
 from taxocaps.corpus.writers import write_documents
-from taxocaps.estimators.model import FittedModel
-from taxocaps.estimators.persistence import load_model
+from taxocaps.scorers.model import FittedModel
+from taxocaps.scorers.persistence import load_model
 from taxocaps.metrics.evaluation import Evaluation
 from taxocaps.workflows.config import resolve_run_config
 from taxocaps.workflows.evaluate import evaluate_documents

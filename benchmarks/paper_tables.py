@@ -9,7 +9,7 @@ from typing import Any
 
 from grid import STATISTICS, Experiment, Run
 from tables import Table
-from taxocaps.catalogue.variants import VARIANTS
+from taxocaps.catalogue.models import VARIANTS
 
 __all__ = ["Result", "number", "of_paper", "seeds", "table1", "table2", "table3", "table4", "table5"]
 

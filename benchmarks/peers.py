@@ -30,10 +30,10 @@ from scipy.special import expit
 
 from grid import read_results
 from tables import Table
-from taxocaps.corpus.classes import Classes
+from taxocaps.corpus.labels import Classes
 from taxocaps.corpus.labels import collect_classes, count_unseen, label_matrix
 from taxocaps.corpus.readers import read_documents
-from taxocaps.metrics.cuts import best_cut
+from taxocaps.metrics.thresholds import best_cut
 from taxocaps.metrics.evaluation import Evaluation, evaluate
 from taxocaps.taxonomy.readers import read_taxonomy
 

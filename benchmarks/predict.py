@@ -25,8 +25,8 @@ from typing import Any
 from measure import Cost, in_own_process
 from tables import Table, publish
 from taxocaps import Document, TextPipeline, read_documents
-from taxocaps.estimators.model import FittedModel
-from taxocaps.estimators.persistence import load_model
+from taxocaps.scorers.model import FittedModel
+from taxocaps.scorers.persistence import load_model
 from taxocaps.workflows.predict import predict_documents
 
 STAGES = ("words", "network", "decide")

@@ -13,7 +13,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from measure import cpu_seconds
 from tables import Table, publish
-from taxocaps.nn.blocks import Recurrence
+from taxocaps.nn.layers import Recurrence
 
 DOCUMENTS, INPUTS, UNITS = 32, 100, 128
 

@@ -16,7 +16,7 @@ from grid import Experiment, estimate, read_grid, read_results
 from paper_tables import Result, number, of_paper, seeds, table1, table2, table3, table4, table5
 from peers import peers_table
 from tables import Table
-from taxocaps.catalogue.registry import find_model
+from taxocaps.catalogue.models import find_model
 
 PAGE = Path(__file__).parents[1] / "docs" / "results.md"
 IMAGES = PAGE.parent / "images"

@@ -37,8 +37,8 @@ def execute(run: Run, folder: Path, threads: int) -> dict[str, Any]:
     """Train the model of a run, measure it, and tell all about it; an interrupted run goes on."""
     import torch
 
-    from taxocaps.corpus.fields import CorpusConfig
-    from taxocaps.estimators.persistence import load_model
+    from taxocaps.corpus.readers import CorpusConfig
+    from taxocaps.scorers.persistence import load_model
     from taxocaps.workflows.config import resolve_run_config
     from taxocaps.workflows.evaluate import evaluate_documents
     from taxocaps.workflows.labelled import read_labelled

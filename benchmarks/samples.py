@@ -19,7 +19,7 @@ SOURCES = {
 
 def real_documents(data: Path | None) -> dict[str, list[Document]]:
     """The prepared data sets below `data`; without them the embedded corpus."""
-    from taxocaps.corpus.fields import CorpusConfig
+    from taxocaps.corpus.readers import CorpusConfig
     from taxocaps.datasets import pydocs
 
     found = {

@@ -13,7 +13,7 @@ from dataclasses import replace
 from measure import Cost, cpu_seconds, in_own_process
 from tables import Table, publish
 from taxocaps.catalogue.presets import model_config
-from taxocaps.catalogue.variants import VARIANTS, Variant
+from taxocaps.catalogue.models import VARIANTS, Variant
 from taxocaps.nn.words_matrix import NetworkConfig, Sizes
 
 PRESET = "paper-rcv1"
@@ -62,8 +62,8 @@ def routing(form: str) -> float:
     """CPU seconds of routing forwards and backwards, RCV1 shape, batch 32."""
     import torch
 
-    from taxocaps.nn.routing import route
-    from taxocaps.nn.squash import squash
+    from taxocaps.nn.capsules import route
+    from taxocaps.nn.capsules import squash
 
     torch.set_num_threads(1)
     u = torch.randn(32, 64, 100, 16, requires_grad=True)

@@ -12,8 +12,8 @@ from pathlib import Path
 import sklearn.linear_model  # noqa: F401 - used for calibration; its import is not training
 from exchange import Corpus, Predict, compete
 
-from taxocaps.catalogue.classifier import TaxoCapsClassifier
-from taxocaps.estimators.base import Work
+from taxocaps.classifier import TaxoCapsClassifier
+from taxocaps.scorers.base import Work
 from taxocaps.taxonomy.readers import read_taxonomy
 
 

@@ -21,8 +21,8 @@ from taxocaps.encoding.store import open_store, write_store
 from taxocaps.errors import ConfigError, CorpusError
 from taxocaps.explain.explanation import Explanation
 from taxocaps.files import atomic_folder
+from taxocaps.metrics.classification import flat_metrics
 from taxocaps.metrics.evaluation import Evaluation
-from taxocaps.metrics.flat import flat_metrics
 from taxocaps.progress import Progress, silent
 from taxocaps.scorers.base import Examples, FitContext, ModelConfig, make_scorer
 from taxocaps.scorers.decision import DecisionOptions
@@ -171,7 +171,7 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         chosen = self.model_.choose(scores, options)
         if self.form_ == "frame":
             return self._frame(chosen)
-        return chosen if self.form_ == "matrix" else self.model_.classes.lists(chosen)
+        return chosen if self.form_ == "matrix" else self.model_.classes.label_lists(chosen)
 
     def predict_proba(self, X: Sequence[Content]) -> NDArray[np.float32]:
         """The probability of each label; [texts, L], each label on its own between 0 and 1."""
@@ -356,10 +356,10 @@ def _from_names(
     if known is not None:
         return Targets(form, known, label_matrix(lists, known.names, known.taxonomy, config.ancestors), config=config)
     if taxonomy is None:
-        names = set(more).union(*lists)
-        if not names:
+        given = set(more).union(*lists)
+        if not given:
             raise CorpusError(_NO_LABELS)
-        taxonomy = Taxonomy.from_edges((), labels=sorted(names))
+        taxonomy = Taxonomy.from_edges((), labels=sorted(given))
     resolved = resolve_labels(lists, taxonomy, config.unknown)
     names = collect_classes([*resolved.labels, more], resolved.taxonomy, config.ancestors)
     if not names:

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from taxocaps.catalogue.baselines import BASELINES
+from taxocaps.catalogue.models import BASELINES
 from taxocaps.catalogue.presets import PRESETS, model_config
 from taxocaps.errors import ConfigError
 from taxocaps.estimators.networks import NETWORKS

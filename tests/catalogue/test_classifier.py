@@ -15,10 +15,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import estimator_checks
 
-from taxocaps.catalogue.classifier import TaxoCapsClassifier
+from taxocaps.classifier import TaxoCapsClassifier
 from taxocaps.datasets import toy
 from taxocaps.errors import ConfigError, CorpusError, FileError, TaxocapsError
-from taxocaps.estimators.base import Work
+from taxocaps.scorers.base import Work
 from taxocaps.taxonomy.tree import Taxonomy
 from taxocaps.taxonomy.writers import write_taxonomy
 

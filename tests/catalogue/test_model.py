@@ -1,4 +1,4 @@
-from taxocaps.catalogue.model import PAPER, Model
+from taxocaps.catalogue.models import PAPER, Model
 
 
 def test_a_variant_is_what_cites_the_paper():

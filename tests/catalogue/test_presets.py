@@ -4,11 +4,11 @@ import itertools
 import re
 
 import pytest
-from taxocaps.settings import as_mapping, resolve
+from taxocaps.config import as_mapping, resolve
 
 from taxocaps.catalogue.presets import DEFAULT_MODEL, PRESETS, model_config
-from taxocaps.catalogue.registry import find_model
-from taxocaps.catalogue.variants import VARIANTS
+from taxocaps.catalogue.models import find_model
+from taxocaps.catalogue.models import VARIANTS
 from taxocaps.errors import ConfigError
 from taxocaps.estimators.config import ModelConfig
 

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from taxocaps.catalogue.baselines import BASELINES
-from taxocaps.catalogue.registry import MODELS, find_model
-from taxocaps.catalogue.variants import VARIANTS
+from taxocaps.catalogue.models import BASELINES
+from taxocaps.catalogue.models import MODELS, find_model
+from taxocaps.catalogue.models import VARIANTS
 from taxocaps.errors import ConfigError
 
 

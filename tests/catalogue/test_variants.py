@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 import torch
 
-from taxocaps.catalogue.variants import VARIANTS
+from taxocaps.catalogue.models import VARIANTS
 from taxocaps.nn.losses import margin_loss
 from taxocaps.nn.words_matrix import NetworkConfig, Sizes, WordsMatrixNetwork
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from taxocaps.graph.store import open_store
+from taxocaps.encoding.store import open_store
 
 GOOD = '{"id": "1", "text": "Cats chase mice in the old house.", "labels": ["animal"]}\n'
 

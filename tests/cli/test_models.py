@@ -1,6 +1,6 @@
 import json
 
-from taxocaps.catalogue.registry import MODELS
+from taxocaps.catalogue.models import MODELS
 
 
 def test_the_list_of_models(run):

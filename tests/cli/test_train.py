@@ -199,7 +199,7 @@ def test_an_interrupted_run(check_refused, train, tmp_path, monkeypatch):
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("taxocaps.training.callbacks.ShowProgress.on_train_batch_end", interrupt)
+        patch.setattr("taxocaps.training.trainer.ShowProgress.on_train_batch_end", interrupt)
         code, out, err = train("--epochs", "3", "--quiet")
     assert (code, out) == (130, "")
     assert err.count("\n") == 1

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from taxocaps.settings import resolve
+from taxocaps.config import resolve
 
-from taxocaps.corpus.classes import Classes
+from taxocaps.corpus.labels import Classes
 from taxocaps.corpus.labels import collect_classes, label_matrix
 from taxocaps.datasets import toy
-from taxocaps.estimators.base import FitReport, Labelled, TextScorer, Work
+from taxocaps.scorers.base import FitReport, Labelled, TextScorer, Work
 from taxocaps.estimators.config import ModelConfig
-from taxocaps.estimators.model import ModelName, fit_model
+from taxocaps.scorers.model import ModelName, fit_model
 from taxocaps.estimators.scorers import make_scorer
 
 SMALL = {

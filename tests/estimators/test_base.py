@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from taxocaps.estimators.base import FitReport, Labelled, TextScorer, Work
+from taxocaps.scorers.base import FitReport, Labelled, TextScorer, Work
 from taxocaps.estimators.config import ModelConfig
 from taxocaps.progress import silent
 

@@ -3,7 +3,7 @@
 import dataclasses
 
 import pytest
-from taxocaps.settings import as_mapping, fingerprint, parse_override, resolve
+from taxocaps.config import as_mapping, fingerprint, parse_override, resolve
 
 from taxocaps.errors import ConfigError
 from taxocaps.estimators.config import ModelConfig, used_options, used_sections

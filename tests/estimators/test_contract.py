@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from taxocaps.catalogue.classifier import TaxoCapsClassifier
+from taxocaps.classifier import TaxoCapsClassifier
 from taxocaps.catalogue.presets import model_config
-from taxocaps.catalogue.registry import MODELS
-from taxocaps.catalogue.variants import VARIANTS
+from taxocaps.catalogue.models import MODELS
+from taxocaps.catalogue.models import VARIANTS
 from taxocaps.datasets import toy
 from taxocaps.estimators.config import used_sections
 

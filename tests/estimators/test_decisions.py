@@ -9,9 +9,9 @@ from hypothesis.extra import numpy as arrays
 from scipy.sparse import csr_array
 from scipy.special import expit
 
-from taxocaps.corpus.classes import Classes
+from taxocaps.corpus.labels import Classes
 from taxocaps.errors import ConfigError
-from taxocaps.estimators.decisions import (
+from taxocaps.scorers.decision import (
     Calibration,
     DecisionConfig,
     apply_hierarchy,
@@ -19,7 +19,7 @@ from taxocaps.estimators.decisions import (
     fit_calibration,
     fit_cuts,
 )
-from taxocaps.metrics.cuts import best_cut, label_cuts
+from taxocaps.metrics.thresholds import best_cut, label_cuts
 from taxocaps.taxonomy.tree import Taxonomy
 
 

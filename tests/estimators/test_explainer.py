@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from taxocaps.settings import resolve
+from taxocaps.config import resolve
 
 from taxocaps.errors import CorpusError, ModelError
 from taxocaps.estimators import explainer

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from taxocaps.estimators import explanations
-from taxocaps.estimators.explanations import WordWeight
+from taxocaps.explain.explanation import WordWeight
 
 
 def test_values_cannot_be_changed():

@@ -6,12 +6,12 @@ from scipy.special import expit
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
-from taxocaps.settings import resolve
+from taxocaps.config import resolve
 
 from taxocaps.errors import CorpusError, ModelError
-from taxocaps.estimators.base import Labelled, Work
+from taxocaps.scorers.base import Labelled, Work
 from taxocaps.estimators.config import ModelConfig
-from taxocaps.estimators.linear import LinearScorer
+from taxocaps.scorers.linear import LinearScorer
 from taxocaps.text.pipeline import TextPipeline
 
 LINEAR = {"family": "linear", "bag": {"min_documents": 1}, "linear": {"drop_below": 0.0}}

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from taxocaps.corpus.classes import Classes
+from taxocaps.corpus.labels import Classes
 from taxocaps.corpus.labels import label_matrix
-from taxocaps.estimators.base import Labelled, Work
+from taxocaps.scorers.base import Labelled, Work
 from taxocaps.estimators.config import ModelConfig
-from taxocaps.estimators.decisions import Calibration, DecisionConfig, fit_calibration, fit_cuts
-from taxocaps.estimators.model import FittedModel, ModelName, fit_model
+from taxocaps.scorers.decision import Calibration, DecisionConfig, fit_calibration, fit_cuts
+from taxocaps.scorers.model import FittedModel, ModelName, fit_model
 from taxocaps.metrics.calibration import calibration_error
-from taxocaps.metrics.flat import flat_metrics
+from taxocaps.metrics.classification import flat_metrics
 from taxocaps.taxonomy.tree import Taxonomy
 
 TOPICS = Classes(

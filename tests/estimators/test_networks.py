@@ -9,7 +9,7 @@ from taxocaps.encoding.tokens import SentenceEncoder, TokenEncoder, TokensConfig
 from taxocaps.encoding.words_matrix import WordsMatrixEncoder
 from taxocaps.estimators.networks import NETWORKS, Reading, make_network
 from taxocaps.graph.config import GraphConfig
-from taxocaps.nn.blocks import SequenceSizes
+from taxocaps.nn.layers import SequenceSizes
 from taxocaps.nn.words_matrix import Sizes
 from taxocaps.text.pipeline import TextConfig, TextPipeline
 from taxocaps.text.vocabulary import Vocabulary

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from taxocaps.settings import resolve
+from taxocaps.config import resolve
 
-from taxocaps.corpus.classes import Classes
+from taxocaps.corpus.labels import Classes
 from taxocaps.corpus.labels import label_matrix
 from taxocaps.errors import ModelError
-from taxocaps.estimators.base import Labelled, Work
+from taxocaps.scorers.base import Labelled, Work
 from taxocaps.estimators.config import ModelConfig
-from taxocaps.estimators.neural import NetworkScorer
+from taxocaps.scorers.network import NetworkScorer
 from taxocaps.taxonomy.embedding import train_label_vectors
 from taxocaps.text.pipeline import TextPipeline
 

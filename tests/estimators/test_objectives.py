@@ -12,11 +12,11 @@ from scipy.sparse import csr_array
 from torch import nn
 
 from taxocaps.errors import ConfigError
-from taxocaps.estimators.objectives import LossConfig, PointwiseObjective, SequenceObjective
-from taxocaps.nn.blocks import SequenceSizes
+from taxocaps.scorers.objectives import LossConfig, PointwiseObjective, SequenceObjective
+from taxocaps.nn.layers import SequenceSizes
 from taxocaps.nn.losses import margin_loss
 from taxocaps.nn.sequence.sgm import SGM, SGMConfig
-from taxocaps.taxonomy.weights import cosine_similarity, negative_weights, unit_vectors
+from taxocaps.taxonomy.embedding import cosine_similarity, negative_weights, unit_vectors
 from taxocaps.training.batches import Batch
 
 SCORES = torch.tensor([[0.6, 0.95, 0.5, 0.05], [0.2, 0.3, 0.85, 0.01]])

@@ -9,7 +9,7 @@ import pytest
 from safetensors import safe_open
 
 from taxocaps.errors import ModelError
-from taxocaps.estimators.persistence import FORMAT, load_model, save_model
+from taxocaps.scorers.persistence import FORMAT, load_model, save_model
 
 FILES = {
     "config.yaml",

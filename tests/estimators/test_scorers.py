@@ -1,8 +1,8 @@
 import pytest
 
 from taxocaps.estimators.config import ModelConfig
-from taxocaps.estimators.linear import LinearScorer
-from taxocaps.estimators.neural import NetworkScorer
+from taxocaps.scorers.linear import LinearScorer
+from taxocaps.scorers.network import NetworkScorer
 from taxocaps.estimators.scorers import make_scorer
 
 

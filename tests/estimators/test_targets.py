@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_array, csc_matrix, csr_array, csr_matrix
 
-from taxocaps.corpus.classes import Classes
+from taxocaps.corpus.labels import Classes
 from taxocaps.corpus.labels import LabelConfig
 from taxocaps.errors import CorpusError
 from taxocaps.estimators.targets import read_targets

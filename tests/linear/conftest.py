@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from taxocaps.corpus.classes import Classes
+from taxocaps.corpus.labels import Classes
 from taxocaps.taxonomy.tree import Taxonomy
 
 TREE = [("root", "a"), ("root", "b"), ("a", "c"), ("a", "d"), ("b", "e"), ("d", "f")]

@@ -137,7 +137,7 @@ PREDICT = """
 import sys
 import numpy as np
 from scipy.sparse import csr_array
-from taxocaps.corpus.classes import Classes
+from taxocaps.corpus.labels import Classes
 from taxocaps.linear.config import LinearConfig
 from taxocaps.linear.methods import METHODS, word_contributions
 from taxocaps.linear.model import LinearWeights

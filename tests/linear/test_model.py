@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array, random_array
 
 import taxocaps.linear.model
-from taxocaps.corpus.classes import Classes
+from taxocaps.corpus.labels import Classes
 from taxocaps.linear.model import LinearWeights, Nodes, documents_by_label, sparse_row, stack
 from taxocaps.taxonomy.tree import Taxonomy
 

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from taxocaps.estimators.explanations import (
+from taxocaps.explain.explanation import (
     Explanation,
     Graph,
     GraphEdge,

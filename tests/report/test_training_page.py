@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from taxocaps.corpus.classes import Classes
+from taxocaps.corpus.labels import Classes
 from taxocaps.metrics.diagnosis import diagnose
 from taxocaps.metrics.evaluation import evaluate
 from taxocaps.report.model_card import ModelCard

@@ -9,7 +9,7 @@ from lightning.pytorch import Trainer
 from sklearn.metrics import f1_score
 from torch.utils.data import DataLoader, Dataset
 
-from taxocaps.metrics.cuts import best_cut
+from taxocaps.metrics.thresholds import best_cut
 from taxocaps.training.batches import loader, score_documents
 from taxocaps.training.config import TrainingConfig
 from taxocaps.training.module import TrainingModule

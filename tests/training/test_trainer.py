@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from taxocaps.errors import CheckpointError, ConfigError
-from taxocaps.metrics.cuts import best_cut
+from taxocaps.metrics.thresholds import best_cut
 from taxocaps.training.batches import score_documents
 from taxocaps.training.trainer import train
 

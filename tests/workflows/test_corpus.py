@@ -1,6 +1,6 @@
 import pytest
 
-from taxocaps.corpus.fields import CorpusConfig
+from taxocaps.corpus.readers import CorpusConfig
 from taxocaps.corpus.readers import read_documents
 from taxocaps.errors import CorpusError
 from taxocaps.text.pipeline import TextConfig

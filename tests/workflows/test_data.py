@@ -68,7 +68,7 @@ def test_files_are_replaced_by_a_second_run(tmp_path, abstracts):
 
 def test_a_split_with_a_wrong_count_does_not_appear(tmp_path, abstracts, monkeypatch):
     from taxocaps.datasets import arxiv
-    from taxocaps.datasets.streamed import Streamed
+    from taxocaps.datasets.loading import Streamed
 
     real = arxiv.load(abstracts)
     splits = {"train": Streamed(lambda: iter(real.splits["train"]), title="News", expected=99)}

@@ -14,7 +14,7 @@ from taxocaps.corpus.writers import write_documents
 from taxocaps.datasets import toy
 from taxocaps.errors import ConfigError, CorpusError, FileError, GraphError, StoreError, TaxocapsError, WriteError
 from taxocaps.graph.document_graph import GraphOfWords
-from taxocaps.graph.store import open_store
+from taxocaps.encoding.store import open_store
 from taxocaps.text.pipeline import TextPipeline
 from taxocaps.text.vocabulary import Vocabulary
 from taxocaps.workflows.config import EncodeConfig, resolve_config

@@ -7,7 +7,7 @@ from sklearn.metrics import f1_score, precision_score, recall_score
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from taxocaps.corpus.document import Document
-from taxocaps.corpus.fields import CorpusConfig
+from taxocaps.corpus.readers import CorpusConfig
 from taxocaps.corpus.writers import write_documents
 from taxocaps.errors import CorpusError, FileError
 from taxocaps.workflows.config import resolve_run_config

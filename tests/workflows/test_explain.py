@@ -4,7 +4,7 @@ import pytest
 
 from taxocaps.corpus.document import Document
 from taxocaps.errors import CorpusError, FileError
-from taxocaps.estimators.persistence import load_model
+from taxocaps.scorers.persistence import load_model
 from taxocaps.workflows.explain import explain, find_document
 
 

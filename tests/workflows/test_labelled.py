@@ -3,7 +3,7 @@
 import pytest
 
 from taxocaps.corpus.document import Document
-from taxocaps.corpus.fields import CorpusConfig
+from taxocaps.corpus.readers import CorpusConfig
 from taxocaps.corpus.writers import write_documents
 from taxocaps.errors import CorpusError
 from taxocaps.taxonomy.tree import Taxonomy

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from taxocaps.corpus.document import Document
-from taxocaps.corpus.fields import CorpusConfig
+from taxocaps.corpus.readers import CorpusConfig
 from taxocaps.corpus.writers import write_documents
 from taxocaps.errors import ConfigError, CorpusError, FileError, ModelError
-from taxocaps.estimators.persistence import load_model
+from taxocaps.scorers.persistence import load_model
 from taxocaps.workflows.predict import Choice, predict_documents, predict_file, predict_texts
 
 TEXTS = ["The striker scored for his club.", "", "Astronomers saw a comet and a planet.", "the of and"]

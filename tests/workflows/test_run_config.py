@@ -3,7 +3,7 @@
 import dataclasses
 
 import pytest
-from taxocaps.settings import as_mapping, resolve
+from taxocaps.config import as_mapping, resolve
 
 from taxocaps.errors import ConfigError
 from taxocaps.estimators.config import ModelConfig

@@ -7,7 +7,7 @@ import pytest
 
 from taxocaps.corpus.document import Document
 from taxocaps.errors import ConfigError, CorpusError, GraphError, ModelError
-from taxocaps.estimators.persistence import load_model
+from taxocaps.scorers.persistence import load_model
 from taxocaps.workflows.explain import explain
 from taxocaps.workflows.predict import Choice, predict_documents
 from taxocaps.workflows.serve import ExplainJob, LabelJob, answer_jobs, load_models, make_jobs

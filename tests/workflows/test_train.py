@@ -14,7 +14,7 @@ from safetensors.numpy import load_file
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.writers import write_documents
 from taxocaps.errors import CheckpointError, ConfigError, CorpusError, FileError, ModelError, TaxocapsError
-from taxocaps.estimators.persistence import load_model
+from taxocaps.scorers.persistence import load_model
 from taxocaps.workflows.config import resolve_run_config
 from taxocaps.workflows.train import TrainFiles, train
 

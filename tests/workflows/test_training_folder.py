@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from taxocaps.errors import CheckpointError, CorpusError, FileError, WriteError
-from taxocaps.workflows.training_folder import TrainingFolder
+from taxocaps.workflows.folders import TrainingFolder
 
 MODEL = {
     "versions.json": json.dumps(

@@ -1,7 +1,7 @@
 import pytest
 
 from taxocaps.errors import CorpusError, FileError, WriteError
-from taxocaps.workflows.work_folder import WorkFolder, resume_hint
+from taxocaps.workflows.folders import WorkFolder, resume_hint
 
 
 def begin(target):

@@ -145,7 +145,7 @@ def _graph(row: tuple[str, str, str, str], **usual: Any) -> ModelSpec:
 _CROSS_ENTROPY = {"kind": "cross-entropy", "label_weights": "uniform"}
 _USUAL = {"loss": _CROSS_ENTROPY}
 _MARGIN = {"kind": "margin", "label_weights": "uniform", "down": 0.5}
-_CHARACTERS = {
+_CHARACTERS: dict[str, Any] = {
     "tokens": {"length": 1014},
     "vocabulary": {"min_count": 1, "max_size": 100},
     "vectors": {"source": "none", "dimension": 16},

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -48,7 +48,7 @@ def predict(
     from taxocaps.workflows.predict import DecisionOptions, predict_file
     from taxocaps.workflows.predict import predict as run
 
-    wanted = {"top_k": top_k, "threshold": threshold, "at_least": at_least, "hierarchy": hierarchy}
+    wanted: dict[str, Any] = {"top_k": top_k, "threshold": threshold, "at_least": at_least, "hierarchy": hierarchy}
     options = DecisionOptions.model_validate(wanted)
     if (source is None) == (text is None) or (text is not None and str(output) != "-"):
         raise typer.BadParameter("give either a file of documents, and --output if you like, or --text")

@@ -11,7 +11,7 @@ from taxocaps.corpus.document import Document
 from taxocaps.encoding.documents import EncodedDocuments, plain_text
 from taxocaps.errors import CorpusError, ModelError
 from taxocaps.explain.explainers import EXPLAINERS
-from taxocaps.explain.explanation import Explanation, JudgedLabel, KeptWord, LabelReasons, rounded
+from taxocaps.explain.explanation import Explanation, JudgedLabel, KeptWord, LabelReasons, RowShare, rounded
 from taxocaps.scorers.decision import DECISION_RULES
 from taxocaps.scorers.model import FittedModel
 
@@ -80,7 +80,7 @@ def explain_encoded(
     judged = _judged(model, raw, near_misses, columns)
     asked = columns or [model.classes.names.index(one.label) for one in _given(judged)]
     found = EXPLAINERS[method or model.scorer.explainer](model.scorer, document, asked)
-    rows = found.rows or [None] * len(asked)
+    rows: Sequence[tuple[RowShare, ...] | None] = found.rows or [None] * len(asked)
     reasons = (
         LabelReasons(model.classes.names[column], weights, shares)
         for column, weights, shares in zip(asked, found.words, rows, strict=True)
@@ -107,7 +107,8 @@ def _check_size(found: int, most: int, unit: str) -> None:
 def _words(model: FittedModel, document: EncodedDocuments, text: str) -> tuple[KeptWord, ...]:
     """The words in order, with their positions in the text."""
     if model.scorer.encoder.pipeline.is_by_character:
-        return tuple(KeptWord(match.group().lower(), *match.span(), True) for match in re.finditer(r"\S+", text))
+        found = re.finditer(r"\S+", text)
+        return tuple(KeptWord(one.group().lower(), one.start(), one.end(), is_known=True) for one in found)
     words, known = document.tokens.document(0), model.scorer.vocabulary
     spans = document.tokens.spans
     pairs = (

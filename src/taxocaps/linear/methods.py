@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from taxocaps.corpus.classes import Classes
+from taxocaps.corpus.labels import Classes
 from taxocaps.linear.config import LinearConfig
 from taxocaps.linear.model import LinearTask, LinearWeights, Nodes
 from taxocaps.linear.one_vs_rest import fit_one_vs_rest, logistic_scores

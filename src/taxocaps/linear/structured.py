@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from taxocaps.corpus.classes import Classes
+from taxocaps.corpus.labels import Classes
 from taxocaps.linear.model import LinearTask, LinearWeights, Nodes, sparse_row, stack
 
 __all__ = ["fit_structured", "structured_scores"]

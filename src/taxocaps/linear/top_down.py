@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from taxocaps.corpus.classes import Classes
+from taxocaps.corpus.labels import Classes
 from taxocaps.linear.model import LinearTask, LinearWeights, Nodes, documents_by_label
 from taxocaps.linear.one_vs_rest import CERTAIN, BinaryProblems, Documents, fit_problems
 

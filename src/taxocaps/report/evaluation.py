@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from taxocaps.metrics.classification import Averages
 from taxocaps.metrics.evaluation import Evaluation
-from taxocaps.metrics.flat import Averages
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any
 
-from taxocaps.estimators.explanations import Explanation, Graph, LabelReasons
+from taxocaps.explain.explanation import Explanation, Graph, LabelReasons
 from taxocaps.report.graph_drawing import DrawnWord, drawn_graph
 from taxocaps.report.page_template import fill_template
 

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taxocaps._version import __version__
-from taxocaps.corpus.classes import Classes
-from taxocaps.metrics.confusions import Confusion
-from taxocaps.metrics.diagnosis import Diagnosis
+from taxocaps.corpus.labels import Classes
+from taxocaps.metrics.diagnosis import Confusion, Diagnosis
 from taxocaps.metrics.evaluation import Evaluation
 from taxocaps.report.model_card import ModelCard
 from taxocaps.report.page_template import fill_template

@@ -12,7 +12,8 @@ from taxocaps.encoding.bag import BagConfig, BagOfWords
 from taxocaps.encoding.documents import EncodedDocuments
 from taxocaps.errors import CorpusError, ModelError
 from taxocaps.linear.config import LinearConfig
-from taxocaps.linear.methods import METHODS, LinearTask, LinearWeights, word_evidence
+from taxocaps.linear.methods import METHODS, word_contributions
+from taxocaps.linear.model import LinearTask, LinearWeights
 from taxocaps.results import FitReport
 from taxocaps.scorers.base import Examples, FitContext, ModelConfig, Scorer
 from taxocaps.text.vocabulary import Vocabulary
@@ -77,7 +78,7 @@ class LinearScorer(Scorer):
     def word_weights(self, document: EncodedDocuments, column: int) -> Mapping[str, float]:
         """Weight times value of each known word of one document, for one label."""
         bag = self.bag.transform(document)
-        evidence = word_evidence(self.weights, bag, column, self.classes, self.config.linear)
+        evidence = word_contributions(self.weights, bag, column, self.classes, self.config.linear)
         words = self.vocabulary.words
         return {words[index]: value for index, value in zip(bag.indices.tolist(), evidence.tolist(), strict=True)}
 

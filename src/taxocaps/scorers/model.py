@@ -203,7 +203,7 @@ def fit_model(
     scores = _calibrated(calibration, raw)
     hierarchy = decision.hierarchy
     if hierarchy == "auto":
-        hierarchy = "add-ancestors" if scorer.classes.is_closed(training.labels) else "as-is"
+        hierarchy = "add-ancestors" if scorer.classes.has_all_ancestors(training.labels) else "as-is"
     thresholds = DECISION_RULES[decision.rule].fit(validation.labels, scores, decision)
     fitted = FittedModel(name, scorer.config, scorer, calibration, thresholds, hierarchy, report)
     found = fitted.evaluate(validation.labels, scores)

@@ -245,7 +245,7 @@ class NetworkScorer(Scorer):
         with torch.random.fork_rng(devices=()):
             torch.manual_seed(self.seed)
             network = _network_type(self.config)(self.config.network, self._sizes(D))
-        make = OBJECTIVES[network.objective]
+        make: Any = OBJECTIVES[network.objective]
         return make(network, getattr(self.config, "loss", None), label_vectors=label_vectors, edges=self._edges())
 
     def _edges(self) -> torch.Tensor | None:

@@ -144,7 +144,7 @@ def _parts(config: TextConfig) -> tuple[Callable[[str], Iterable[Piece]], Callab
     name = config.tokenizer
     if name == "words":
         return raw_tokens, _normalizer(config)
-    built_in = {"none": str.split, "characters": _characters}
+    built_in: dict[str, Callable[[str], Iterable[str]]] = {"none": str.split, "characters": _characters}
     words = built_in[name] if name in built_in else _foreign_tokenizer(name, config)
     return lambda text: zip(words(text), strict=True), _finished
 

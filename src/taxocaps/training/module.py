@@ -10,8 +10,8 @@ from lightning.pytorch import LightningModule
 from scipy.sparse import csr_array
 from torch import Tensor, nn
 
-from taxocaps.metrics.cuts import best_cut
-from taxocaps.metrics.flat import flat_metrics
+from taxocaps.metrics.classification import flat_metrics
+from taxocaps.metrics.thresholds import best_threshold
 from taxocaps.training.batches import Batch
 from taxocaps.training.config import TrainingConfig
 
@@ -83,7 +83,7 @@ class TrainingModule(LightningModule):
         self._validated.clear()
         _, first = np.unique(indices, return_index=True)  # two processes may have scored the same document
         truth, scores = csr_array(targets[first]), scores[first]
-        best = best_cut(truth, scores)
+        best = best_threshold(truth, scores)
         macro = flat_metrics(truth, csr_array(scores >= best.threshold)).macro.f1
         self.log_dict({"micro_f1": best.f1, "macro_f1": macro}, sync_dist=True)
         # Lightning would log the loss of an epoch only after its validation, too late for the history.

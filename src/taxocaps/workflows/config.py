@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from taxocaps.config import Between, Config, json_schema, nested, parse_override, read_mapping, resolve
-from taxocaps.corpus.fields import CorpusConfig
+from taxocaps.corpus.readers import CorpusConfig
 from taxocaps.errors import ConfigError
 
 if TYPE_CHECKING:  # a command that only reads documents need not load the models

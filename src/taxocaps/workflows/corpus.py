@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from taxocaps.corpus.document import Document
-from taxocaps.corpus.fields import CorpusConfig, Format
-from taxocaps.corpus.readers import ReadReport
+from taxocaps.corpus.readers import CorpusConfig, ReadReport
 from taxocaps.corpus.statistics import CorpusReport
 from taxocaps.corpus.statistics import check_corpus as check_documents
 from taxocaps.corpus.writers import write_documents
@@ -61,7 +60,7 @@ def check_corpus(
         found = check_documents(documents, labels)
     else:
         pipeline = TextPipeline(TextConfig(language=language))
-        found = check_documents(documents, labels, words_of=lambda text: pipeline.tokenize([text]).document(0))
+        found = check_documents(documents, labels, tokenize=lambda text: pipeline.tokenize([text]).document(0))
     return CheckedCorpus(found, tuple(_findings(found)), reading.skipped, tuple(reading.messages))
 
 
@@ -70,7 +69,7 @@ def convert_corpus(
     target: Path,
     config: CorpusConfig | None = None,
     *,
-    format: Format | None = None,
+    format: str | None = None,
     progress: Progress = silent,
 ) -> ReadReport:
     """Write a corpus in another format, told by the suffix of `target` or by `format`.
@@ -114,7 +113,7 @@ def _findings(corpus: CorpusReport) -> Iterator[str]:
             (split.unlabelled, "documents without labels", None),
             (split.duplicate_texts.count, "documents repeat a text", split.duplicate_texts.example),
             (split.duplicate_ids.count, "documents repeat an id", split.duplicate_ids.example),
-            (split.lacking_ancestors.count, "documents lack an ancestor of a label", split.lacking_ancestors.example),
+            (split.missing_ancestors.count, "documents lack an ancestor of a label", split.missing_ancestors.example),
         ):
             if count:
                 yield f"{name}: {count:,} {what}" + (f", such as {example}" if example else "")

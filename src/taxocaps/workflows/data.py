@@ -11,8 +11,7 @@ from taxocaps.errors import ConfigError
 from taxocaps.progress import Progress, silent
 
 if TYPE_CHECKING:  # the command line reads the table when it starts, so nothing that takes time is imported here
-    from taxocaps.corpus.dataset import Dataset
-    from taxocaps.corpus.document import Document
+    from taxocaps.corpus.document import Dataset, Document
 
 __all__ = ["DATASETS", "DataOption", "DataReport", "DataSource", "write_dataset"]
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taxocaps.corpus.document import Document
-from taxocaps.corpus.fields import CorpusConfig
 from taxocaps.corpus.labels import Classes, LabelLists, collect_classes, count_unseen, label_matrix
+from taxocaps.corpus.readers import CorpusConfig
 from taxocaps.errors import CorpusError
 from taxocaps.files import read_lines
 from taxocaps.metrics.evaluation import Evaluation

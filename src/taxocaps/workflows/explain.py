@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from taxocaps.corpus.document import Document
-from taxocaps.corpus.fields import CorpusConfig
-from taxocaps.corpus.readers import read_documents
+from taxocaps.corpus.readers import CorpusConfig, read_documents
 from taxocaps.encoding.store import is_store
 from taxocaps.errors import CorpusError, FileError
 from taxocaps.explain.explain import explain_document, explain_encoded

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from taxocaps.corpus.fields import CorpusConfig
-from taxocaps.corpus.readers import format_of
+from taxocaps.corpus.readers import CorpusConfig, format_of
 from taxocaps.errors import CorpusError, FileError
 from taxocaps.files import atomic_text, is_decodable, read_text, refuse_same_file
 from taxocaps.graph.config import GraphConfig

@@ -13,9 +13,8 @@ from taxocaps.errors import ConfigError
 from taxocaps.files import atomic_path
 from taxocaps.progress import Progress, silent
 from taxocaps.report.curves import Curve, check_plot, plot_curves
-from taxocaps.taxonomy.embedding import LabelVectorsConfig, train_label_vectors
+from taxocaps.taxonomy.embedding import THRESHOLDS, LabelVectorsConfig, Reconstruction, reconstruct, train_label_vectors
 from taxocaps.taxonomy.readers import read_taxonomy
-from taxocaps.taxonomy.reconstruction import THRESHOLDS, Reconstruction, reconstruct
 from taxocaps.taxonomy.tree import Taxonomy
 from taxocaps.taxonomy.walks import WalkConfig, WalkKind
 from taxocaps.workflows.taxonomy import TaxonomyOptions

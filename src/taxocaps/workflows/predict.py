@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from taxocaps.corpus.document import Document
-from taxocaps.corpus.fields import CorpusConfig
-from taxocaps.corpus.readers import ReadReport
+from taxocaps.corpus.readers import CorpusConfig, ReadReport
 from taxocaps.encoding.documents import EncodedDocuments
 from taxocaps.files import atomic_text, refuse_same_file
 from taxocaps.progress import Progress, silent
@@ -42,7 +42,7 @@ def predict(
     *,
     corpus: CorpusConfig | None = None,
     trust_code: bool = False,
-    **options: object,
+    **options: Any,
 ) -> Iterator[Prediction]:
     """Label documents; a few hundred are in memory at a time.
 

@@ -116,8 +116,8 @@ def load_models(folders: Sequence[Path], *, trust_code: bool = False) -> dict[st
             raise ConfigError(
                 f"{folder}: another model is called {name!r} too; models go by the names of their folders"
             )
-        model = load_model(folder, trust_code=trust_code)
-        models[name] = ServedModel(name, model.card(name), model.taxonomy_view(name), partial(answer_jobs, model))
+        fitted = load_model(folder, trust_code=trust_code)
+        models[name] = ServedModel(name, fitted.card(name), fitted.taxonomy_view(name), partial(answer_jobs, fitted))
     for model in models.values():
         (answer,) = model.answer([LabelJob((Document("A text to begin with.", id="1"),))])
         if isinstance(answer, Exception):

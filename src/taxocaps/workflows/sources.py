@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from taxocaps.corpus.document import Document
-from taxocaps.corpus.fields import CorpusConfig
-from taxocaps.corpus.readers import ReadReport, read_documents
+from taxocaps.corpus.readers import CorpusConfig, ReadReport, read_documents
 from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
 from taxocaps.encoding.store import is_store, open_store
 from taxocaps.errors import CorpusError

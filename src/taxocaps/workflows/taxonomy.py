@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from taxocaps.files import refuse_same_file
-from taxocaps.taxonomy.formats import TaxonomyFormat
 from taxocaps.taxonomy.problems import Problem
-from taxocaps.taxonomy.readers import read_taxonomy, scan_taxonomy
+from taxocaps.taxonomy.readers import TaxonomyFormat, read_taxonomy, scan_taxonomy
 from taxocaps.taxonomy.skos import SkosLabel
-from taxocaps.taxonomy.statistics import TaxonomyStatistics
-from taxocaps.taxonomy.tree import Taxonomy
+from taxocaps.taxonomy.tree import Taxonomy, TaxonomyStatistics
 from taxocaps.taxonomy.writers import write_taxonomy
 
 __all__ = [
