@@ -1,0 +1,1 @@
+"""Why a document gets its labels."""
