@@ -14,14 +14,14 @@ const METHODS = {
   none: "This model cannot tell how much its words weigh.",
 };
 
-// Draws an explanation into `place`. Options: whether words-matrix and graph are `open`, how many `rows` are shown at first.
+// Draws an explanation into `container`. Options: whether words-matrix and graph are `open`, how many `rows` are shown at first.
 // Returns show(judged, reasons), which shows why the label `judged` was or was not given; both may be missing.
-export function drawExplanation(place, explanation, { open = false, rows = 12, nodes = MOST_NODES } = {}) {
+export function drawExplanation(container, explanation, { open = false, rows = 12, nodes = MOST_NODES } = {}) {
   const text = make("div", { id: "tinted", class: "text", tabindex: 0, role: "region", "aria-label": "The text, tinted" });
   const verdict = make("p", { id: "verdict", class: "hint" }), method = make("p", { id: "method", class: "hint" });
   const bars = make("div", { id: "bars", class: "bars", "aria-live": "polite" });
   const matrix = part("matrix-part", "Words-matrix and block attention", open), graph = part("graph-part", "Graph of words", open);
-  place.replaceChildren(verdict, legend(), text, method, bars, matrix.box, graph.box, ...missingParts(explanation));
+  container.replaceChildren(verdict, legend(), text, method, bars, matrix.box, graph.box, ...missingParts(explanation));
   const tintText = drawText(text, explanation), hasMatrix = Boolean(explanation.matrix?.length);
   const tintMatrix = hasMatrix ? drawMatrix(matrix.content, explanation.matrix, rows) : () => {};
   matrix.box.hidden = !hasMatrix;
@@ -69,13 +69,13 @@ function missingParts({ graph, matrix, reasons, warning }) {
   return lines.map(line => make("p", { class: "hint absent" }, line));
 }
 
-// Puts the text into `place`; returns the function that tints it for the reasons of a label.
-function drawText(place, explanation) {
+// Puts the text into `container`; returns the function that tints it for the reasons of a label.
+function drawText(container, explanation) {
   const marks = [];
   for (const { text, words, isKnown } of piecesOf(explanation)) {
     const piece = words.length ? make("mark", isKnown ? {} : { class: "unknown" }, text) : text;
     if (words.length) marks.push({ words, mark: piece });
-    place.append(piece);
+    container.append(piece);
   }
   return reasons => {
     const weights = new Map(reasons.words.map(one => [one.word, one.weight])), most = largest([...weights.values()]);
@@ -104,25 +104,25 @@ export function piecesOf({ text, words }) {
   return pieces;
 }
 
-function drawBars(place, { words, rows }) {
+function drawBars(container, { words, rows }) {
   const most = largest(words.map(one => one.weight));
   const visible = words.filter(one => isVisible(one.weight, most)).map(one => [one.word, one.weight]).sort((a, b) => b[1] - a[1]);
   const shares = (rows ?? []).slice(0, MOST_BARS).map(one => [`${one.row}. ${one.central_word}`, one.share]);
-  place.append(...[
+  container.append(...[
     barTable("Words for it", visible.filter(([, weight]) => weight > 0).slice(0, MOST_BARS), most),
     barTable("Words against it", visible.filter(([, weight]) => weight < 0).reverse().slice(0, MOST_BARS), most),
-    barTable("Rows routed to it (coupling × agreement)", shares, largest(shares.map(([, share]) => share))),
+    barTable("Rows routed to it", shares, largest(shares.map(([, share]) => share)), "Coupling times agreement, as a share of all rows"),
   ].filter(Boolean));
 }
 
-function barTable(title, lines, most) {
+function barTable(title, lines, most, description = title) {
   if (!lines.length) return null;
-  const table = make("table", { "aria-label": title });
+  const table = make("table", { "aria-label": description });
   for (const [name, value] of lines) {
     const bar = make("i");
     bar.style.width = `${100 * Math.abs(value) / most}%`;
     bar.style.background = tint(value, most);
     table.append(make("tr", {}, make("td", {}, name), make("td", { class: "meter" }, bar), make("td", { class: "rank" }, value.toPrecision(2))));
   }
-  return make("div", {}, make("h3", {}, title), table);
+  return make("div", {}, make("h3", { title: description }, title), table);
 }

@@ -5,18 +5,18 @@ import { make, makeSvg } from "./dom.js";
 
 const MARKED = 10;  // words marked as central: in a short document every word heads a row, and marking all would mark none
 const ITERATIONS = 200;
-const MARGIN = 60;
+const MARGINS = { left: 24, right: 96, top: 30, bottom: 30 };  // words are written to the right of their nodes
 const MOST_POSITIONS = 20;
 const ARROWS = { ArrowLeft: [-20, 0], ArrowRight: [20, 0], ArrowUp: [0, -20], ArrowDown: [0, 20] };
 const HELP = "Highlighted: the ten most central words. Line width: how often one word follows the other nearby. " +
   "Hover for details, drag a word, scroll to zoom; or use Tab, arrows, + and −.";
 
-// Draws the `most` most central words of a graph into `place`, which must be visible, since the drawing has its size.
+// Draws the `most` most central words of a graph into `container`, which must be visible, since the drawing has its size.
 // graph: { nodes: [{ word, closeness, positions, row }], edges: [{ source, target, count }] }
-export function drawGraph(place, graph, most) {
+export function drawGraph(container, graph, most) {
   const svg = makeSvg("svg", { id: "graph", role: "group", "aria-label": "Graph of words", tabindex: 0 });
   const note = make("p", { id: "note", class: "hint" }, HELP);
-  place.replaceChildren(svg, zoomButtons(svg), note);
+  container.replaceChildren(svg, zoomButtons(svg), note);
   const drawing = new GraphDrawing(svg, note, graph, most);
   drawing.listen();
 }
@@ -48,8 +48,9 @@ class GraphDrawing {
 
   placeNodes() {
     const box = this.svg.getBoundingClientRect(), highest = this.nodes[0]?.closeness || 1;
+    const width = box.width - MARGINS.left - MARGINS.right, height = box.height - MARGINS.top - MARGINS.bottom;
     layOut(this.nodes.length, this.edges).forEach(({ x, y }, position) => Object.assign(this.nodes[position], {
-      x: MARGIN + x * (box.width - 2 * MARGIN), y: MARGIN + y * (box.height - 2 * MARGIN),
+      x: MARGINS.left + x * width, y: MARGINS.top + y * height,
       radius: 4 + 7 * (this.nodes[position].closeness / highest) ** 3,
     }));
   }

@@ -2,14 +2,14 @@
 
 import { make } from "./dom.js";
 
-// Draws into `place` the labels at the ends of `paths`, in their order.
+// Draws into `container` the labels at the ends of `paths`, in their order.
 // describe(label): { title, score, threshold, isGiven, canChoose }; score is null for a label that the model cannot give, and
 // threshold where labels need not reach any. `choose` is called with the label that is clicked.
-export function drawLabels(place, paths, describe, { chosen, choose }) {
-  const focused = place.contains(document.activeElement) ? document.activeElement.dataset.label : null;
-  place.replaceChildren(branches(treeOf(paths), ""));
+export function drawLabels(container, paths, describe, { chosen, choose }) {
+  const focused = container.contains(document.activeElement) ? document.activeElement.dataset.label : null;
+  container.replaceChildren(branches(treeOf(paths), ""));
   // Drawing again must not move the focus away.
-  if (focused) [...place.querySelectorAll("button")].find(button => button.dataset.label === focused)?.focus();
+  if (focused) [...container.querySelectorAll("button")].find(button => button.dataset.label === focused)?.focus();
 
   function branches(nodes, parentTitle) {
     const list = make("ul", { class: "tree" });

@@ -2,9 +2,9 @@
 
 import { largest, make, tint } from "./dom.js";
 
-// Draws into `place`, at first `first` rows; returns the function that tints the heads of rows for the reasons of a label.
+// Draws into `container`, at first `first` rows; returns the function that tints the heads of rows for the reasons of a label.
 // rows: [{ central_word, blocks: [[word]], attention: [[factor of a block, or null]] }]
-export function drawMatrix(place, rows, first = Infinity) {
+export function drawMatrix(container, rows, first = Infinity) {
   const table = make("table", { id: "matrix" }), heads = [];
   const scroll = make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Words-matrix" }, table);
   // Attention starts at 1: strips show the difference.
@@ -13,11 +13,11 @@ export function drawMatrix(place, rows, first = Infinity) {
   const addRows = (from, to) => table.append(...rows.slice(from, to).map((row, index) => drawRow(row, from + index, heads, far)));
   let shares = [];
   addRows(0, first);
-  place.replaceChildren(make("p", { class: "hint" }, describeRows(rows)), scroll);
+  container.replaceChildren(make("p", { class: "hint" }, describeRows(rows)), scroll);
   if (rows.length > first) {
     const all = make("button", { type: "button", class: "quiet", id: "all-rows" }, `Show all ${rows.length} rows`);
     all.addEventListener("click", () => { all.remove(); addRows(first); tintHeads(heads, shares); });
-    place.append(all);
+    container.append(all);
   }
   return reasons => { shares = reasons.rows ?? []; tintHeads(heads, shares); };
 }
