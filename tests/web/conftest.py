@@ -3,26 +3,31 @@
 import contextlib
 import threading
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import httpx
 import pytest
 
+from taxocaps.explain.explanation import Explanation
+from taxocaps.results import ModelCard, Prediction, ScoredLabel, TaxonomyLabel, TaxonomyView
 from taxocaps.web.api import Service
 from taxocaps.web.limits import ServeConfig
 from taxocaps.web.server import Server, address, bind
-from taxocaps.workflows.predict import Prediction, ScoredLabel
-from taxocaps.workflows.serve import ExplainJob, Explanation, ServedModel
+from taxocaps.workflows.serve import ExplainJob, ServedModel
 
-CARD = {
-    "model": "M",
-    "preset": "default",
-    "seed": 0,
-    "labels": 1,
-    "language": "en",
-    "hierarchy": "as-is",
-    "at_least": 0,
-}
+CARD = ModelCard(
+    name="",
+    model="M",
+    preset="default",
+    seed=0,
+    labels=1,
+    language="en",
+    hierarchy="as-is",
+    rule="fixed",
+    at_least=0,
+    validation={"f1": 0.5, "calibration_error": float("nan")},
+)
 
 
 class Slate:
@@ -50,9 +55,8 @@ class Slate:
         )
 
     def served(self, name="slate"):
-        card = {"name": name, **CARD, "rule": "fixed", "at_least": 0, "figures": {"f1": 0.5}}
-        placed = {"label": "a", "title": "A", "level": 0, "parents": [], "threshold": 0.5}
-        return ServedModel(name, card, {"model": name, "roots": ["a"], "labels": [placed]}, self.answer)
+        taxonomy = TaxonomyView(name, ("a",), (TaxonomyLabel("a", "A", 0, (), 0.5),))
+        return ServedModel(name, replace(CARD, name=name), taxonomy, self.answer)
 
 
 def documents_of(job):

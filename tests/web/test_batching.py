@@ -7,9 +7,9 @@ import time
 import pytest
 
 from taxocaps.corpus.document import Document
-from taxocaps.web.answers import Refused
 from taxocaps.web.batching import Batcher
 from taxocaps.web.limits import ServeConfig
+from taxocaps.web.responses import ApiError
 from taxocaps.workflows.serve import ExplainJob, LabelJob
 
 
@@ -84,7 +84,7 @@ def test_a_full_queue_refuses_and_says_when_to_come_again(make, slate):
         await until(slate.begun.is_set)
         waiting = asyncio.create_task(batcher.label([job("one")]))
         await until(lambda: batcher.waiting() == 1)
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(ApiError) as refused:
             await batcher.label([job("two"), job("three")])
         assert batcher.waiting() == 1
         slate.open.set()
@@ -104,11 +104,11 @@ def test_what_took_too_long_is_not_begun_and_leaves_its_place(make, slate):
         begun = asyncio.create_task(batcher.label([job("begun")]))
         await until(slate.begun.is_set)
         for text in ("late", "later"):
-            with pytest.raises(Refused) as refused:
+            with pytest.raises(ApiError) as refused:
                 await batcher.label([job(text)])
             assert refused.value.status == 504
             assert batcher.waiting() == 0
-        with pytest.raises(Refused):
+        with pytest.raises(ApiError):
             await begun
         slate.open.set()
         return names(await batcher.label([job("after")]))
@@ -151,7 +151,7 @@ def test_closing_finishes_what_was_accepted(make, slate):
         closing = threading.Thread(target=batcher.close)
         closing.start()
         await until(lambda: batcher._closing)
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(ApiError) as refused:
             await batcher.label([job("d")])
         slate.open.set()
         found = [names(one) for one in await asyncio.gather(*accepted)]
@@ -195,7 +195,7 @@ def test_many_who_want_explanations_take_no_place_from_labels(make, slate):
         await until(slate.begun.is_set)
         waiting = asyncio.create_task(batcher.explain(explained("waiting")))
         await until(lambda: batcher.waiting() == 1)
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(ApiError) as refused:
             await batcher.explain(explained("too many"))
         labelled = asyncio.create_task(batcher.label([job("a")]))
         await until(lambda: batcher.waiting() == 2)
@@ -212,7 +212,7 @@ def test_an_explanation_that_took_too_long_is_not_begun(make, slate):
     async def clients():
         slate.open.clear()
         for text in ("begun", "late"):
-            with pytest.raises(Refused) as refused:
+            with pytest.raises(ApiError) as refused:
                 await batcher.explain(explained(text))
             assert refused.value.status == 504
         slate.open.set()
@@ -228,7 +228,7 @@ def test_explanations_that_nobody_waits_for_do_not_pile_up(make, slate):
     async def clients():
         slate.open.clear()
         for number in range(6):
-            with pytest.raises(Refused):
+            with pytest.raises(ApiError):
                 await batcher.explain(explained(str(number)))
 
     asyncio.run(clients())

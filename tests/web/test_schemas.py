@@ -5,7 +5,7 @@ import time
 import pytest
 from pydantic import ValidationError
 
-from taxocaps.web.schemas import PredictRequest, limited_request
+from taxocaps.web.schemas import PredictRequest, limited_predict_request
 
 
 def problems(kind, given):
@@ -29,7 +29,7 @@ def test_null_is_as_good_as_nothing():
 
 
 def test_too_many_documents_are_not_looked_at():
-    kind = limited_request(2)
+    kind = limited_predict_request(2)
     assert kind.model_validate({"documents": [{"text": "a"}] * 2})
     (found,) = problems(kind, {"documents": [{"text": "a"}] * 3})
     assert (found["type"], found["loc"]) == ("too_long", ("documents",))

@@ -40,7 +40,7 @@ def evaluate(
     """
     import json
 
-    from taxocaps.report.evaluation import evaluation_tables
+    from taxocaps.report.tables import evaluation_tables
     from taxocaps.workflows.evaluate import evaluate as run
     from taxocaps.workflows.evaluate import evaluate_predictions
 

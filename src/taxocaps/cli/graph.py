@@ -1,7 +1,7 @@
 """`taxocaps graph`: draw the graph-of-words of one document and print its words-matrix."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from taxocaps.workflows.config import EncodeConfig
-    from taxocaps.workflows.graph import GraphReport, MatrixRow
+    from taxocaps.workflows.graph import GraphReport
 
 __all__ = ["graph"]
 
@@ -67,7 +67,7 @@ def _show(report: "GraphReport", rows: int) -> None:
         console().print(f"drawn to {report.page}")
 
 
-def _coloured(row: "MatrixRow") -> "Text":
+def _coloured(row: Any) -> "Text":
     """The blocks of a row, each on its own colour, the central word underlined; plain terminals see the bars."""
     from rich.text import Text
 

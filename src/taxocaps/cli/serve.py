@@ -34,17 +34,16 @@ def serve(
     """Label documents over HTTP, and explain their labels.
 
     The address opens a page for people. For programs: POST /v1/predict takes a text or many, POST /v1/explain one; GET
-    /v1/model, /v1/taxonomy, /healthz, /metrics, /docs. Each request becomes one line of JSON on standard error. Ctrl-C
+    /v1/models, /v1/taxonomy, /healthz, /metrics, /docs. Each request becomes one line of JSON on standard error. Ctrl-C
     or SIGTERM stops the server when all that it accepted is answered.
     """
     for library in ("fastapi", "uvicorn", "prometheus_client"):
         if importlib.util.find_spec(library) is None:
             raise MissingExtraError(library, "serve", "serving models")
     from taxocaps.web.api import Service
-    from taxocaps.web.limits import resolve_serve_config
-    from taxocaps.web.log import write_entry
+    from taxocaps.web.limits import find_token, resolve_serve_config
+    from taxocaps.web.observability import write_entry
     from taxocaps.web.server import Server, address, bind, is_loopback
-    from taxocaps.web.token import find_token
     from taxocaps.workflows.serve import load_models
 
     limits, token = resolve_serve_config(config, settings or ()), find_token(token_file)

@@ -76,7 +76,7 @@ def train(
 def _show(report: "TrainReport") -> None:
     from rich.table import Table
 
-    from taxocaps.report.evaluation import evaluation_tables
+    from taxocaps.report.tables import evaluation_tables
 
     card, table = report.card, Table(box=None, show_header=False)
     table.add_row("model", f"{card.model}, preset {card.preset}, seed {card.seed}")

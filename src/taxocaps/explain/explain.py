@@ -110,13 +110,11 @@ def _words(model: FittedModel, document: EncodedDocuments, text: str) -> tuple[K
         found = re.finditer(r"\S+", text)
         return tuple(KeptWord(one.group().lower(), one.start(), one.end(), is_known=True) for one in found)
     words, known = document.tokens.document(0), model.scorer.vocabulary
-    spans = document.tokens.spans
-    pairs = (
-        [(None, None)] * len(words)
-        if spans is None
-        else [(a, b) if a >= 0 else (None, None) for a, b in spans.tolist()]
+    spans = np.full((len(words), 2), -1) if document.tokens.spans is None else document.tokens.spans
+    return tuple(
+        KeptWord(word, start if start >= 0 else None, end if end >= 0 else None, word in known)
+        for word, (start, end) in zip(words, spans.tolist(), strict=True)
     )
-    return tuple(KeptWord(word, *span, word in known) for word, span in zip(words, pairs, strict=True))
 
 
 def _judged(

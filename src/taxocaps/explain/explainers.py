@@ -17,7 +17,15 @@ from taxocaps.scorers.base import Scorer
 from taxocaps.text.tokens import Tokens
 from taxocaps.text.vocabulary import Vocabulary
 
-__all__ = ["EXPLAINERS", "Evidence", "explain_linear", "explain_occlusion", "explain_words_matrix"]
+__all__ = [
+    "EXPLAINERS",
+    "Evidence",
+    "describe_graph",
+    "describe_rows",
+    "explain_linear",
+    "explain_occlusion",
+    "explain_words_matrix",
+]
 
 _TOKENS_AT_ONCE = 1_000_000
 
@@ -88,8 +96,8 @@ def explain_words_matrix(scorer: Any, document: EncodedDocuments, columns: Seque
         "occlusion",
         explain_occlusion(scorer, document, columns).words,
         [_row_shares(graph, share) for share in shares if share is not None],
-        _matrix(graph, found.attention),
-        _graph(graph),
+        describe_rows(graph, found.attention),
+        describe_graph(graph),
     )
 
 
@@ -176,7 +184,7 @@ class _Without:
         return np.where(ids == gone, ids.dtype.type(Vocabulary.UNKNOWN), ids), *others
 
 
-def _graph(graph: GraphOfWords) -> Graph:
+def describe_graph(graph: GraphOfWords) -> Graph:
     """The graph, its words the most central first."""
     nodes = (
         GraphNode(word, rounded(graph.closeness[word]), graph.positions[word], rank if rank <= graph.config.N else None)
@@ -185,7 +193,7 @@ def _graph(graph: GraphOfWords) -> Graph:
     return Graph(tuple(nodes), tuple(GraphEdge(*ends, count) for ends, count in graph.edges.items()))
 
 
-def _matrix(graph: GraphOfWords, attention: Sequence[Any]) -> tuple[MatrixRow, ...]:
+def describe_rows(graph: GraphOfWords, attention: Sequence[Any] = ()) -> tuple[MatrixRow, ...]:
     """The rows, with the attention of every layer that has one."""
     layers = [_factors(layer) for layer in attention]
     return tuple(

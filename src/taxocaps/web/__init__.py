@@ -1,1 +1,1 @@
-"""The server: HTTP in, JSON out; it talks to `workflows` and never to a model itself."""
+"""The server: HTTP in, JSON out; models are reached through `workflows`."""

@@ -1,4 +1,4 @@
-"""Requests of all clients answered by one thread for each model: labels together, explanations one by one."""
+"""One worker thread per model answers the requests of all clients: labels in batches, explanations one by one."""
 
 import asyncio
 import threading
@@ -9,20 +9,23 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
-from taxocaps.web.answers import Refused
+from taxocaps.explain.explanation import Explanation
+from taxocaps.results import Prediction
 from taxocaps.web.limits import ServeConfig
-from taxocaps.workflows.predict import Prediction
-from taxocaps.workflows.serve import Answer, ExplainJob, Explanation, Job, LabelJob
+from taxocaps.web.responses import ApiError
+from taxocaps.workflows.serve import ExplainJob, LabelJob
 
 __all__ = ["Batcher"]
 
-_PATIENCE = 1.0
-"""Seconds after which a job that is alone has its turn between two batches, though more wait to be labelled."""
+Job = LabelJob | ExplainJob
+
+_LONGEST_WAIT = 1.0
+"""Seconds after which an explanation is done between two batches, although documents wait to be labelled."""
 
 
 @dataclass(frozen=True)
-class _Waiting:
-    """A job in the queue, when it came, and the promise of an answer."""
+class _QueuedJob:
+    """A job in the queue, when it came, and the future of its result."""
 
     job: Job
     future: "Future[Any]" = field(default_factory=Future)
@@ -30,30 +33,30 @@ class _Waiting:
 
 
 class Batcher:
-    """Collects jobs and has them answered, a batch at a time, by a thread of its own.
+    """Collects jobs and processes them in batches, in a thread of its own.
 
-    A batch is what waits to be labelled, up to a number of documents; the oldest job waits a few milliseconds for
-    others, or not at all when the thread was busy in the meantime. Jobs that are alone have a queue of their own, and
-    their turn, one at a time, when no others wait or they have waited long: an explanation takes as long as the
-    labels of hundreds.
+    A batch has the documents that wait to be labelled, up to a limit; the oldest job waits a few milliseconds for
+    others, or not at all if the thread was busy in the meantime. Jobs that are processed alone, explanations, have a
+    queue of their own: they are done one at a time when nothing else waits or they have waited long, since one takes as
+    long as labelling hundreds of documents.
     """
 
     def __init__(
         self,
-        work: Callable[[Sequence[Job]], Sequence[Answer]],
+        work: Callable[[Sequence[Any]], Sequence[Any]],
         config: ServeConfig,
         observe: Callable[[int], object] = lambda documents: None,
     ) -> None:
         """Start the thread.
 
         Args:
-            work: Answers some jobs at once, or one that is alone.
+            work: Processes several jobs at once, or one alone; returns a result or an exception for each.
             config: Limits of the queues and of a batch.
-            observe: Told the number of documents of each batch.
+            observe: Called with the number of documents of each batch.
         """
         self._work, self._config, self._observe = work, config, observe
-        self._together: deque[_Waiting] = deque()
-        self._alone: deque[_Waiting] = deque()
+        self._together: deque[_QueuedJob] = deque()
+        self._alone: deque[_QueuedJob] = deque()
         self._changed = threading.Condition()
         self._closing = self._was_alone = False
         self._thread = threading.Thread(target=self._run, name="taxocaps-batcher", daemon=True)
@@ -63,18 +66,18 @@ class Batcher:
         """The labels of the documents of some jobs, all of the same request.
 
         Raises:
-            Refused: With 503 if the queue is full or the server stops, with 504 if the answer takes too long.
+            ApiError: With 503 if the queue is full or the server stops, with 504 if it takes too long.
         """
-        return [prediction for answer in await self._answers(jobs) for prediction in answer]
+        return [prediction for result in await self._results(jobs) for prediction in result]
 
     async def explain(self, job: ExplainJob) -> Explanation:
         """Why a document gets its labels.
 
         Raises:
-            Refused: As for labels.
+            ApiError: As for `label`.
         """
         explanation: Explanation
-        (explanation,) = await self._answers([job])
+        (explanation,) = await self._results([job])
         return explanation
 
     def waiting(self) -> int:
@@ -83,13 +86,13 @@ class Batcher:
             return _count(self._together) + _count(self._alone)
 
     def close(self) -> None:
-        """Take no more jobs, answer those that wait, and end the thread."""
+        """Accept no more jobs, process those that wait, and end the thread."""
         with self._changed:
             self._closing = True
             self._changed.notify()
         self._thread.join()
 
-    async def _answers(self, jobs: Sequence[Job]) -> list[Any]:
+    async def _results(self, jobs: Sequence[Job]) -> list[Any]:
         futures = self._admit(jobs, self._alone if any(job.is_alone for job in jobs) else self._together)
         try:
             async with asyncio.timeout(self._config.timeout) as limit:
@@ -97,41 +100,41 @@ class Batcher:
         except TimeoutError as error:
             if not limit.expired():
                 raise
-            message = f"no answer within {self._config.timeout:g} seconds; send less, or try again later"
-            raise Refused(504, message) from error
+            message = f"no result within {self._config.timeout:g} seconds; send less, or try again later"
+            raise ApiError(504, message) from error
         finally:
-            for future in futures:  # what nobody waits for any more is not begun
+            for future in futures:  # a cancelled job is not started
                 future.cancel()
 
-    def _admit(self, jobs: Sequence[Job], queue: deque[_Waiting]) -> "list[Future[Any]]":
+    def _admit(self, jobs: Sequence[Job], queue: deque[_QueuedJob]) -> "list[Future[Any]]":
         with self._changed:
             if self._closing:
-                raise Refused(503, "the server is stopping", headers={"Retry-After": "5"})
+                raise ApiError(503, "the server is stopping", headers={"Retry-After": "5"})
             if _count(queue) + sum(map(len, jobs)) > self._config.queue:
-                raise Refused(503, "too much is waiting already; try again in a second", headers={"Retry-After": "1"})
-            while queue and queue[0].future.cancelled():  # explanations may wait longer than anybody waits for them
+                raise ApiError(503, "the queue is full; try again in a second", headers={"Retry-After": "1"})
+            while queue and queue[0].future.cancelled():  # explanations may wait longer than their clients
                 queue.popleft()
-            added = [_Waiting(job) for job in jobs]
+            added = [_QueuedJob(job) for job in jobs]
             queue.extend(added)
             self._changed.notify()
-        return [waiting.future for waiting in added]
+        return [one.future for one in added]
 
     def _run(self) -> None:
         while batch := self._next_batch():
-            jobs = [waiting.job for waiting in batch]
+            jobs = [one.job for one in batch]
             self._observe(sum(map(len, jobs)))
             try:
-                answers = self._work(jobs)
-            except Exception as error:  # the thread must live on
-                answers = [error] * len(jobs)
-            for waiting, answer in zip(batch, answers, strict=True):
-                if isinstance(answer, Exception):
-                    waiting.future.set_exception(answer)
+                results = self._work(jobs)
+            except Exception as error:  # the thread must survive
+                results = [error] * len(jobs)
+            for one, result in zip(batch, results, strict=True):
+                if isinstance(result, Exception):
+                    one.future.set_exception(result)
                 else:
-                    waiting.future.set_result(answer)
+                    one.future.set_result(result)
 
-    def _next_batch(self) -> list[_Waiting]:
-        """Wait for a batch; empty when there will be none."""
+    def _next_batch(self) -> list[_QueuedJob]:
+        """Wait for a batch; empty when the batcher is closed."""
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._together or self._alone or self._closing)
@@ -150,23 +153,23 @@ class Batcher:
     def _is_turn_of_alone(self) -> bool:
         if not (self._together and self._alone):
             return bool(self._alone)
-        return not self._was_alone and self._alone[0].since + _PATIENCE < time.monotonic()
+        return not self._was_alone and self._alone[0].since + _LONGEST_WAIT < time.monotonic()
 
     def _is_enough(self) -> bool:
         return self._closing or _count(self._together) >= self._config.batch
 
 
-def _count(queue: deque[_Waiting]) -> int:
-    return sum(len(waiting.job) for waiting in queue if not waiting.future.cancelled())
+def _count(queue: deque[_QueuedJob]) -> int:
+    return sum(len(one.job) for one in queue if not one.future.cancelled())
 
 
-def _take(queue: deque[_Waiting], most: int) -> list[_Waiting]:
-    """The next jobs of at most so many documents, or one that is larger; what nobody waits for is dropped."""
-    batch: list[_Waiting] = []
+def _take(queue: deque[_QueuedJob], most: int) -> list[_QueuedJob]:
+    """The next jobs of at most so many documents, or one that is larger; cancelled jobs are dropped."""
+    batch: list[_QueuedJob] = []
     size = 0
     while queue and (not batch or size + len(queue[0].job) <= most):
-        waiting = queue.popleft()
-        if waiting.future.set_running_or_notify_cancel():
-            batch.append(waiting)
-            size += len(waiting.job)
+        one = queue.popleft()
+        if one.future.set_running_or_notify_cancel():
+            batch.append(one)
+            size += len(one.job)
     return batch

@@ -1,15 +1,41 @@
-"""How much a server takes on, and how long it waits."""
+"""The limits of a server, and the middlewares that guard it: body, token and host.
 
-from collections.abc import Iterable, Mapping
-from dataclasses import field
+A page of another site can let its own name lead to 127.0.0.1 (DNS rebinding); the browser then takes this server for
+that site, and lets the page read all responses. But it sends the name that it looked up in the header Host, which is
+why a server of this machine accepts only its own names.
+"""
+
+import asyncio
+import hmac
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
+from pydantic import Field
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
 from taxocaps.config import Between, Config, parse_override, read_mapping, resolve
 from taxocaps.errors import ConfigError
-from taxocaps.web.answers import Refused
+from taxocaps.web.responses import ApiError, error_response
 
-__all__ = ["ServeConfig", "check_lengths", "resolve_serve_config"]
+__all__ = [
+    "LOOPBACK_NAMES",
+    "BodyMiddleware",
+    "HostMiddleware",
+    "ServeConfig",
+    "TokenMiddleware",
+    "check_lengths",
+    "find_token",
+    "resolve_serve_config",
+]
+
+LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
+
+_MOST_DISCARDED = 2**27
+_TOKEN_VARIABLE = "TAXOCAPS_TOKEN"
+_CHALLENGE = {"WWW-Authenticate": "Bearer", "Connection": "close"}
 
 
 class ServeConfig(Config):
@@ -24,7 +50,7 @@ class ServeConfig(Config):
         queue: The most documents that wait for a model.
         batch: The most documents that are labelled at once.
         batch_wait: Seconds that a document waits for others to be labelled with.
-        explain_words: The most words of a document that is explained: each distinct one costs a pass of the network.
+        explain_words: The most words of a document that is explained: each distinct one costs a forward pass.
         explain_labels: The most labels that a request may ask to explain.
     """
 
@@ -48,14 +74,14 @@ class ServeConfig(Config):
 
 
 class _Sections(Config):
-    serve: ServeConfig = field(default_factory=ServeConfig)
+    serve: ServeConfig = Field(default_factory=ServeConfig)
 
 
 def resolve_serve_config(file: Path | None = None, overrides: Iterable[str] = ()) -> ServeConfig:
     """The defaults, then the section `serve` of a YAML or TOML file, then overrides.
 
     Args:
-        file: A configuration file; its other sections are those of other commands.
+        file: A configuration file; its other sections belong to other commands.
         overrides: Texts such as `serve.batch=64`.
     """
     content = read_mapping(file) if file else {}
@@ -68,18 +94,18 @@ def resolve_serve_config(file: Path | None = None, overrides: Iterable[str] = ()
 
 
 def check_lengths(documents: list[dict[str, Any]], config: ServeConfig, *, single: bool = False) -> None:
-    """Refuse with 413 documents that are longer than the server takes.
+    """Refuse with 413 documents that are too long.
 
     Args:
         documents: Each with `text` or `tokens`.
         config: The limits.
         single: Whether the one document came as the field `text` of the request.
     """
-    for place, document in enumerate(documents):
+    for index, document in enumerate(documents):
         name, length = _length(document)
         if length > config.text_length:
             message = f"a document has at most {config.text_length:,} characters; got {length:,}"
-            raise Refused(413, message, name if single else f"documents[{place}].{name}")
+            raise ApiError(413, message, name if single else f"documents[{index}].{name}")
 
 
 def _length(document: Mapping[str, Any]) -> tuple[str, int]:
@@ -87,3 +113,163 @@ def _length(document: Mapping[str, Any]) -> tuple[str, int]:
     if tokens is None:
         return "text", len(document.get("text") or "")
     return "tokens", sum(map(len, tokens)) + len(tokens)
+
+
+class BodyMiddleware:
+    """Reads the whole body of a request, and refuses those that are too large, too slow, not JSON or not UTF-8."""
+
+    def __init__(self, app: ASGIApp, config: ServeConfig) -> None:
+        """Wrap an application."""
+        self._app, self._config = app, config
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        try:
+            body = await self._read(Headers(scope=scope), receive)
+        except ApiError as error:
+            await error_response(error)(scope, receive, send)
+            return
+        if body is not None:
+            await self._app(scope, _replay(body, receive), send)
+
+    async def _read(self, headers: Headers, receive: Receive) -> bytes | None:
+        """The body; None if the client disconnected."""
+        limit, seconds = self._config.body_bytes, self._config.read_timeout
+        declared = headers.get("content-length", "0")
+        if declared.isdecimal() and int(declared) > limit and headers.get("expect", "").lower() == "100-continue":
+            raise _too_large(limit)  # the client asks before it sends
+        try:
+            async with asyncio.timeout(seconds):
+                body = await _collect(receive, limit)
+        except TimeoutError as error:
+            message = f"the request did not arrive within {seconds:g} seconds"
+            raise ApiError(408, message, headers={"Connection": "close"}) from error
+        if body:
+            _check_content(body, headers)
+        return body
+
+
+async def _collect(receive: Receive, limit: int) -> bytes | None:
+    """All chunks; those beyond the limit are read and discarded, or the client would not see the response."""
+    body, size, more = bytearray(), 0, True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        chunk, more = message.get("body", b""), message.get("more_body", False)
+        size += len(chunk)
+        if size <= limit:
+            body += chunk
+        elif size > _MOST_DISCARDED:
+            break
+    if size > limit:
+        raise _too_large(limit)
+    return bytes(body)
+
+
+def _too_large(limit: int) -> ApiError:
+    return ApiError(413, f"the body of a request has at most {limit:,} bytes", headers={"Connection": "close"})
+
+
+def _check_content(body: bytes, headers: Headers) -> None:
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":  # pages of other sites may send other types without a preflight request
+        raise ApiError(415, "the body must be JSON, with the header Content-Type: application/json")
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ApiError(400, f"the body is not valid UTF-8 at byte {error.start:,}") from error
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    is_sent = False
+
+    async def again() -> Message:
+        nonlocal is_sent
+        if is_sent:
+            return await receive()
+        is_sent = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again
+
+
+class TokenMiddleware:
+    """Lets through requests with the bearer token, and all requests for some paths."""
+
+    def __init__(self, app: ASGIApp, token: str, open_paths: Collection[str]) -> None:
+        """Wrap an application.
+
+        Args:
+            app: Handles the requests.
+            token: The token.
+            open_paths: Paths that need no token.
+        """
+        self._app, self._expected, self._open_paths = app, b"bearer " + token.encode("ascii"), frozenset(open_paths)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request."""
+        if scope["type"] == "http" and scope["path"] not in self._open_paths and not self._has_token(scope):
+            error = ApiError(401, "a token is required: Authorization: Bearer ...", headers=_CHALLENGE)
+            await error_response(error)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    def _has_token(self, scope: Scope) -> bool:
+        given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+        scheme, _, token = given.partition(b" ")
+        # In constant time, so that its duration does not tell how much of a token is right.
+        return hmac.compare_digest(scheme.lower() + b" " + token.strip(), self._expected)
+
+
+def find_token(file: Path | None) -> str | None:
+    """The token from a file, else from the environment variable TAXOCAPS_TOKEN, else none.
+
+    Raises:
+        ConfigError: If it is empty, or has characters that a header cannot carry.
+    """
+    if file is not None:
+        try:
+            token, where = file.read_text(encoding="utf-8").strip(), str(file)
+        except UnicodeDecodeError as error:
+            raise ConfigError(f"{file}: a token is printable ASCII without spaces") from error
+    elif _TOKEN_VARIABLE in os.environ:
+        token, where = os.environ[_TOKEN_VARIABLE].strip(), f"the environment variable {_TOKEN_VARIABLE}"
+    else:
+        return None
+    if not token:
+        raise ConfigError(f"{where}: the token is empty")
+    if not all("!" <= character <= "~" for character in token):
+        raise ConfigError(f"{where}: a token is printable ASCII without spaces")
+    return token
+
+
+class HostMiddleware:
+    """Lets through requests whose header Host has one of the server's names, with any port."""
+
+    def __init__(self, app: ASGIApp, names: Callable[[], Collection[str]]) -> None:
+        """Wrap an application.
+
+        Args:
+            app: Handles the requests.
+            names: Returns the names, in lower case; none allows any.
+        """
+        self._app, self._names = app, names
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request."""
+        names = self._names()
+        if scope["type"] == "http" and names and _host_name(Headers(scope=scope).get("host", "")) not in names:
+            message = f"the header Host must name this server: {' or '.join(sorted(names))}"
+            await error_response(ApiError(421, message, headers={"Connection": "close"}))(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+
+def _host_name(host: str) -> str:
+    """A host without its port; an IPv6 address keeps its brackets."""
+    name, colon, port = host.rpartition(":")
+    return (name if colon and port.isdecimal() else host).lower()

@@ -1,6 +1,8 @@
-"""Run a service with uvicorn until it is told to stop; what was accepted is finished first."""
+"""Run a service with uvicorn until it is stopped; requests that were accepted are finished first."""
 
+import asyncio
 import ipaddress
+import json
 import logging
 import math
 import signal
@@ -8,26 +10,28 @@ import socket
 import threading
 from collections.abc import Callable
 from types import FrameType
+from typing import Any
 
+import h11
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from taxocaps.errors import ConfigError
 from taxocaps.web.api import Service
-from taxocaps.web.host import LOOPBACK_NAMES
-from taxocaps.web.log import JsonHandler
-from taxocaps.web.protocol import PatientProtocol
+from taxocaps.web.limits import LOOPBACK_NAMES
+from taxocaps.web.observability import JsonHandler
 
 __all__ = ["Listener", "Server", "address", "bind", "is_loopback", "own_names"]
 
 
 class Listener(socket.socket):
-    """A socket that remembers by which name its address was asked for."""
+    """A socket that remembers the name of the host that it was bound to."""
 
     host = ""
 
 
 def bind(host: str, port: int) -> Listener:
-    """A socket at an address; nobody can connect before a server runs on it.
+    """A socket at an address; clients can connect once a server runs on it.
 
     Raises:
         ConfigError: If there is no such address, or it is in use.
@@ -53,19 +57,19 @@ def bind(host: str, port: int) -> Listener:
 
 
 def is_loopback(listener: socket.socket) -> bool:
-    """Whether only programs of this machine can connect."""
+    """Whether only programs on this machine can connect."""
     return ipaddress.ip_address(listener.getsockname()[0].partition("%")[0]).is_loopback
 
 
 def own_names(listener: Listener) -> frozenset[str]:
-    """The names that clients may call the server by; none, for any will do, if other machines can connect."""
+    """The names that the header Host may have; none, which allows any, if other machines can connect."""
     if not is_loopback(listener):
         return frozenset()
     return LOOPBACK_NAMES | {_bracketed(listener.host.lower()), _bracketed(listener.getsockname()[0])}
 
 
 def address(listener: socket.socket) -> str:
-    """The address as a browser takes it."""
+    """The URL of the server."""
     host, port = listener.getsockname()[:2]
     return f"http://{_bracketed(host)}:{port}"
 
@@ -74,14 +78,71 @@ def _bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
+class HttpProtocol(H11Protocol):
+    """uvicorn's protocol with a timeout for the head of a request, the same as for an idle connection."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        """Called by uvicorn for each connection."""
+        super().__init__(*arguments, **options)
+        self._timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Start the timer."""
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        """Handle data."""
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the timer."""
+        super().connection_lost(exc)
+        self._stop_timer()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is not an HTTP request in the shape of all errors."""
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            body = json.dumps({"error": {"message": msg}}).encode()
+            headers = [
+                ("content-type", "application/json"),
+                ("connection", "close"),
+                ("content-length", str(len(body))),
+            ]
+            response = h11.Response(status_code=400, headers=headers, reason=b"Bad Request")
+            for event in (response, h11.Data(data=body), h11.EndOfMessage()):
+                self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
+
+    def _watch(self) -> None:
+        if not self._awaits_head():
+            self._stop_timer()
+        elif self._timer is None:
+            self._timer = self.loop.call_later(self.timeout_keep_alive, self._hang_up)
+
+    def _awaits_head(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
+
+    def _hang_up(self) -> None:
+        self._timer = None
+        if self._awaits_head():
+            self.transport.close()
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
 class Server(uvicorn.Server):
-    """A service on a socket; SIGTERM and Ctrl-C end it in good order, a second Ctrl-C at once."""
+    """A service on a socket; SIGTERM and Ctrl-C stop it gracefully, a second Ctrl-C at once."""
 
     def __init__(self, service: Service, announce: Callable[[], None] = lambda: None) -> None:
-        """Prepare to serve.
+        """Configure uvicorn.
 
         Args:
-            service: What answers.
+            service: Handles the requests.
             announce: Called as soon as clients can connect.
         """
         limits = service.config
@@ -89,7 +150,7 @@ class Server(uvicorn.Server):
             uvicorn.Config(
                 service.app,
                 loop="asyncio",
-                http=PatientProtocol,
+                http=HttpProtocol,
                 ws="none",
                 lifespan="on",
                 log_config=None,
@@ -103,14 +164,14 @@ class Server(uvicorn.Server):
         self._service, self.announce = service, announce
 
     def serve_on(self, listener: Listener) -> None:
-        """Serve until told to stop."""
+        """Serve until stopped."""
         self._service.hosts = own_names(listener)
         logger = logging.getLogger("uvicorn.error")
         handler = JsonHandler(logging.WARNING)
         logger.addHandler(handler)
         logger.propagate = False
         if threading.current_thread() is threading.main_thread():
-            # After a stop, uvicorn sends the signal once more to whoever had it before; that would be no clean exit.
+            # After a stop, uvicorn raises the signal again for the previous handler; that would be no clean exit.
             for number in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, self.handle_exit)
         try:
@@ -119,13 +180,13 @@ class Server(uvicorn.Server):
             logger.removeHandler(handler)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to listen, and say so."""
+        """Start to listen, and announce it."""
         await super().startup(sockets)
         if self.started:
             self.announce()
 
     def stop(self) -> None:
-        """Take no more requests, finish what was accepted, and end."""
+        """Accept no more requests, finish those that were accepted, and end."""
         self._service.draining = True
         self.should_exit = True
 

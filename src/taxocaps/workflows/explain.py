@@ -12,7 +12,7 @@ from taxocaps.errors import CorpusError, FileError
 from taxocaps.explain.explain import explain_document, explain_encoded
 from taxocaps.explain.explanation import Explanation
 from taxocaps.files import atomic_text, is_decodable, refuse_same_file
-from taxocaps.report.explanation_page import explanation_page
+from taxocaps.report.pages import explanation_page
 from taxocaps.scorers.model import FittedModel
 from taxocaps.workflows.predict import as_model
 from taxocaps.workflows.sources import find_encoded

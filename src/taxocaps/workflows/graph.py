@@ -8,37 +8,22 @@ from typing import cast
 
 from taxocaps.corpus.readers import CorpusConfig, format_of
 from taxocaps.errors import CorpusError, FileError
+from taxocaps.explain.explainers import describe_graph, describe_rows
+from taxocaps.explain.explanation import GraphNode, MatrixRow
 from taxocaps.files import atomic_text, is_decodable, read_text, refuse_same_file
 from taxocaps.graph.config import GraphConfig
 from taxocaps.graph.document_graph import GraphOfWords
 from taxocaps.progress import Progress, silent
-from taxocaps.report.graph_page import graph_page
+from taxocaps.report.pages import graph_page
 from taxocaps.text.pipeline import TextPipeline
 from taxocaps.workflows.config import EncodeConfig, resolve_encode_config
 from taxocaps.workflows.sources import read_source
 
-__all__ = ["CentralWord", "GraphReport", "MatrixRow", "graph_of_words", "inspect_document"]
+__all__ = ["GraphReport", "graph_of_words", "inspect_document"]
 
 _LONGEST_PATH = 255
 _LONG_DOCUMENT = 5_000
 """Words from which the readable graph takes seconds, not moments."""
-
-
-@dataclass(frozen=True)
-class CentralWord:
-    """A word that heads a row: its closeness and its positions in the document, from 1."""
-
-    word: str
-    closeness: float
-    positions: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class MatrixRow:
-    """A row of the words-matrix: its central word and its blocks of words."""
-
-    central_word: str
-    blocks: tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -48,7 +33,7 @@ class GraphReport:
     tokens: int
     words: int
     edges: int
-    central_words: tuple[CentralWord, ...]
+    central_words: tuple[GraphNode, ...]
     matrix: tuple[MatrixRow, ...]
     page: str | None
 
@@ -101,18 +86,16 @@ def inspect_document(
         title, graph = id, graph_of_words(_find(Path(text_or_file), id, config.corpus), config)
     if len(graph.tokens) > _LONG_DOCUMENT:
         progress("building the graph of words", len(graph.tokens))
+    drawn, matrix = describe_graph(graph), describe_rows(graph)
     if out is not None:
         with atomic_text(out) as page:
-            page.write(graph_page(graph, title, most_words))
+            page.write(graph_page(drawn, matrix, title, most_words))
     return GraphReport(
         tokens=len(graph.tokens),
         words=len(graph.words),
         edges=len(graph.edges),
-        central_words=tuple(
-            CentralWord(word, graph.closeness[word], graph.positions[word])
-            for word in graph.central_words[: graph.config.N]
-        ),
-        matrix=tuple(MatrixRow(row.central_word, tuple(block.words for block in row.blocks)) for row in graph.rows()),
+        central_words=drawn.nodes[: graph.config.N],
+        matrix=matrix,
         page=str(out) if out is not None else None,
     )
 

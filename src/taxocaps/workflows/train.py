@@ -16,8 +16,8 @@ from taxocaps.encoding.store import is_store, open_store, read_manifest, write_s
 from taxocaps.errors import CorpusError
 from taxocaps.metrics.evaluation import Evaluation
 from taxocaps.progress import Progress, silent
-from taxocaps.report.model_card import model_card
-from taxocaps.report.training_page import TrainingFacts, training_page
+from taxocaps.report.tables import model_card
+from taxocaps.report.training_page import training_page
 from taxocaps.results import ModelCard
 from taxocaps.scorers.base import Examples, FitContext, make_scorer
 from taxocaps.scorers.decision import DECISION_RULES
@@ -254,12 +254,6 @@ def _add_pages(folder: TrainingFolder, report: TrainReport, model: FittedModel) 
     (folder.result / "README.md").write_text(model_card(report.card), encoding="utf-8")
     decision, diagnosis = model.config.decision, model.diagnosis
     assert diagnosis is not None
-    facts = TrainingFacts(
-        card=report.card,
-        classes=model.classes,
-        thresholds=model.thresholds,
-        top_k=decision.k if DECISION_RULES[decision.rule].takes_best else None,
-        history=model.report.history,
-        diagnosis=diagnosis,
-    )
-    (folder.result / "report.html").write_text(training_page(facts), encoding="utf-8")
+    top_k = decision.k if DECISION_RULES[decision.rule].takes_best else None
+    page = training_page(report.card, model.taxonomy_view(), diagnosis, model.report, top_k=top_k)
+    (folder.result / "report.html").write_text(page, encoding="utf-8")

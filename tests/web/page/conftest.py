@@ -32,16 +32,16 @@ class Visit:
     def label(self, text=TEXT):
         self.page.fill("#text", text)
         self.page.click("#go")
-        self.page.wait_for_selector("#meters table, #why-status:has-text('Nothing can be explained')")
+        self.page.wait_for_selector("#bars table, #why-status:has-text('Nothing can be explained')")
 
     def given(self):
         return set(
             self.page.eval_on_selector_all(".tree .label:not(.missed)", "all => all.map(one => one.dataset.label)")
         )
 
-    def move_cut(self, value):
+    def move_threshold(self, value):
         self.page.eval_on_selector(
-            "#cut", "(one, value) => { one.value = value; one.dispatchEvent(new Event('input')); }", value
+            "#threshold", "(one, value) => { one.value = value; one.dispatchEvent(new Event('input')); }", value
         )
 
     def saved_ids(self):

@@ -18,7 +18,7 @@ DROP = """([selector, name, text]) => { const data = new DataTransfer();
 def test_a_file_is_dropped_and_keeps_its_name_until_its_text_is_changed(open_page, text):
     page = open_page()
     assert page.evaluate(DROP, ["main", "story.txt", text]) == [False, False]
-    page.wait_for_selector("#meters table")
+    page.wait_for_selector("#bars table")
     assert page.input_value("#text") == text
     assert page.inner_text("#tinted") == text
     assert page.saved_ids() == ["story.txt"]
@@ -39,7 +39,7 @@ def test_a_file_of_many_documents_and_downloads(open_page, running):
     page = open_page()
     rows = 'id,text\r\nfirst,"The striker, ""scored""\nfor his club."\r\n,Astronomers saw a comet.\r\n"third",\r\n'
     page.set_input_files("#file", {"name": "many.csv", "mimeType": "text/csv", "buffer": rows.encode()})
-    page.wait_for_selector("#meters table")
+    page.wait_for_selector("#bars table")
     assert "3 documents" in page.inner_text("#many-name")
     assert page.inner_text("#tinted") == 'The striker, "scored"\nfor his club.'
     documents = [

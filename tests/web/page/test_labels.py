@@ -1,29 +1,30 @@
-"""Labels, cuts and models: what the page shows is what the server would say."""
+"""Labels, thresholds and models: what the page shows is what the server would say."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 pytestmark = pytest.mark.slow
 
 
-def test_labels_are_those_of_the_server_at_every_cut_without_asking_it(open_page, predicted):
+def test_labels_are_those_of_the_server_at_every_threshold_without_asking_it(open_page, predicted):
     page = open_page()
     page.label()
     assert page.given() == predicted()
     assert "as the model was trained" in page.inner_text("#count")
-    asked, seen, usual = len(page.requests), set(), page.input_value("#cut")
-    for cut in (0, 0.3, 0.4, 0.45, 0.5, 0.55, 0.6, 0.8, 1):
-        page.move_cut(cut)
-        assert page.given() == predicted(threshold=cut), cut
-        assert page.inner_text("#cut-value") == f"{cut:.2f}"
+    asked, seen, usual = len(page.requests), set(), page.input_value("#threshold")
+    for threshold in (0, 0.3, 0.4, 0.45, 0.5, 0.55, 0.6, 0.8, 1):
+        page.move_threshold(threshold)
+        assert page.given() == predicted(threshold=threshold), threshold
+        assert page.inner_text("#threshold-value") == f"{threshold:.2f}"
         seen.add(len(page.given()))
     assert len(seen) > 1  # labels came and went
     assert len(page.requests) == asked
     page.click("#trained")
     assert page.given() == predicted()
     assert page.get_attribute("#trained", "aria-pressed") == "true"
-    assert page.input_value("#cut") == usual
+    assert page.input_value("#threshold") == usual
 
 
 @pytest.mark.parametrize("hierarchy", ["as-is", "add-ancestors", "drop-orphans"])
@@ -32,14 +33,20 @@ def test_the_rules_of_the_page_are_those_of_the_server(open_page, running, hiera
     asked = {"text": text, "top_k": 100, "hierarchy": "as-is"}
     (best,) = running.client.post("/v1/predict", json=asked).json()["predictions"]
     scores = [[one["label"], one["score"]] for one in best["labels"]]
-    for cut, at_least in [(0, 0), (0.45, 0), (0.5, 2), (0.55, 0), (1, 3)]:
+    taxonomy = running.client.get("/v1/taxonomy").json()
+    for threshold, at_least in [(0, 0), (0.45, 0), (0.5, 2), (0.55, 0), (1, 3)]:
         found = page.evaluate(
-            """async ([card, taxonomy, scores, cut]) => {
+            """async ([card, taxonomy, scores, threshold]) => {
             const { Model } = await import("/page/model.js");
-            return [...new Model(card, taxonomy).given({ scores: new Map(scores), warning: null }, cut)]; }""",
-            [{"hierarchy": hierarchy, "at_least": at_least}, running.client.get("/v1/taxonomy").json(), scores, cut],
+            return [...new Model(card, taxonomy).given({ scores: new Map(scores), warning: null }, threshold)]; }""",
+            [
+                {"hierarchy": hierarchy, "at_least": at_least},
+                taxonomy,
+                scores,
+                threshold,
+            ],
         )
-        assert set(found) == predicted(threshold=cut, at_least=at_least, hierarchy=hierarchy)
+        assert set(found) == predicted(threshold=threshold, at_least=at_least, hierarchy=hierarchy)
 
 
 def test_ancestors_are_found_through_labels_that_cannot_be_given_and_each_once(open_page):
@@ -79,8 +86,8 @@ def test_another_model(open_page):
     assert json.loads(download.value.path().read_text())["model"] == "other"
 
 
-def test_scores_that_are_not_held_are_told(open_page, serve, new_slate, text):
-    from taxocaps.workflows.predict import Prediction, ScoredLabel
+def test_scores_that_were_not_loaded_are_mentioned(open_page, serve, new_slate, text):
+    from taxocaps.results import Prediction, ScoredLabel, TaxonomyLabel, TaxonomyView
 
     names = [f"label {number}" for number in range(600)]
 
@@ -89,25 +96,25 @@ def test_scores_that_are_not_held_are_told(open_page, serve, new_slate, text):
             if not hasattr(job, "documents"):
                 return super()._answer(job)
             labels = tuple(ScoredLabel(name, 1 - place / 600, (name,)) for place, name in enumerate(names))
-            return tuple(Prediction(document.id, labels[: job.choice.top_k or 3]) for document in job.documents)
+            return tuple(Prediction(document.id, labels[: job.options.top_k or 3]) for document in job.documents)
 
     model = Many().served("many")
-    placed = [{"label": name, "title": name, "level": 1, "parents": [], "threshold": 0.99} for name in names]
-    model = type(model)("many", model.card, {"model": "many", "roots": [], "labels": placed}, model.answer)
+    labels = tuple(TaxonomyLabel(name, name, 1, (), 0.99) for name in names)
+    model = replace(model, taxonomy=TaxonomyView("many", (), labels))
     page = open_page(serve(model))
     page.fill("#text", text)
     page.click("#go")
     page.wait_for_selector("#count:has-text('3 labels')")
-    told = "Labels with scores below 0.17 are not held here, so some may be missing, in downloads too."
-    for cut, left, also in [(0.25, 351, ""), (0.1, 400, f" {told}")]:
-        page.move_cut(cut)
-        assert page.inner_text("#more") == f"And {left} more, which downloads have too.{also}"
+    told = "Labels with scores below 0.17 were not loaded, so some labels may be missing, also in downloads."
+    for threshold, left, also in [(0.25, 351, ""), (0.1, 400, f" {told}")]:
+        page.move_threshold(threshold)
+        assert page.inner_text("#more") == f"And {left} more, which are in the downloads.{also}"
     page.click("#trained")
     assert page.inner_text("#more") == ""
 
 
 def test_ten_thousand_labels_and_a_long_text_do_not_freeze_it(open_page, serve, new_slate):
-    from taxocaps.workflows.predict import Prediction, ScoredLabel
+    from taxocaps.results import Prediction, ScoredLabel, TaxonomyLabel, TaxonomyView
 
     names = [f"label {number}" for number in range(10_000)]
 
@@ -115,13 +122,13 @@ def test_ten_thousand_labels_and_a_long_text_do_not_freeze_it(open_page, serve, 
         def _answer(self, job):
             if not hasattr(job, "documents"):
                 return super()._answer(job)
-            most = job.choice.top_k or len(names)
+            most = job.options.top_k or len(names)
             labels = tuple(ScoredLabel(name, 1 - place / 10_000, (name,)) for place, name in enumerate(names[:most]))
             return tuple(Prediction(document.id, labels) for document in job.documents)
 
     model = Large().served("large")
-    placed = [{"label": name, "title": name, "level": 1, "parents": [], "threshold": 0.0} for name in names]
-    model = type(model)("large", model.card, {"model": "large", "roots": [], "labels": placed}, model.answer)
+    labels = tuple(TaxonomyLabel(name, name, 1, (), 0.0) for name in names)
+    model = replace(model, taxonomy=TaxonomyView("large", (), labels))
     page = open_page(serve(model, text_length=1_000_000))
     page.wait_for_selector("#model-field:not([hidden])")
     page.eval_on_selector("#text", "one => { one.value = 'word '.repeat(100_000); }")
@@ -129,8 +136,9 @@ def test_ten_thousand_labels_and_a_long_text_do_not_freeze_it(open_page, serve, 
     page.wait_for_selector("#more:has-text('And 9,900 more')")
     assert page.locator(".tree .label").count() <= 110
     spent = page.evaluate(
-        """() => { const begin = performance.now(), cut = document.getElementById("cut");
-        for (let step = 0; step <= 20; step += 1) { cut.value = step / 20; cut.dispatchEvent(new Event("input")); }
+        """() => { const begin = performance.now(), slider = document.getElementById("threshold");
+        for (let step = 0; step <= 20; step += 1) {
+            slider.value = step / 20; slider.dispatchEvent(new Event("input")); }
         document.body.getBoundingClientRect(); return performance.now() - begin; }"""
     )
     assert spent / 21 < 250  # milliseconds for each step of the slider, on a busy machine

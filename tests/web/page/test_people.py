@@ -21,11 +21,11 @@ def test_the_keyboard_is_enough(open_page):
     tab_to("#text")
     page.keyboard.type("The striker scored for his club.")
     page.keyboard.press("Control+Enter")
-    page.wait_for_selector("#meters table")
-    tab_to("#cut")
-    assert page.eval_on_selector("#cut", "one => getComputedStyle(one).outlineStyle") == "solid"
+    page.wait_for_selector("#bars table")
+    tab_to("#threshold")
+    assert page.eval_on_selector("#threshold", "one => getComputedStyle(one).outlineStyle") == "solid"
     page.keyboard.press("ArrowRight")
-    assert "at the cut" in page.inner_text("#count")
+    assert "at the threshold" in page.inner_text("#count")
     tab_to("#trained")
     page.keyboard.press("Enter")
     assert "as the model was trained" in page.inner_text("#count")

@@ -23,7 +23,7 @@ def test_what_a_document_says_is_never_run(open_page):
         },
     )
     page.wait_for_selector("#document-field:not([hidden])")
-    page.wait_for_selector("#meters table")
+    page.wait_for_selector("#bars table")
     assert page.locator("main img, main script").count() == 0
 
 
@@ -81,7 +81,7 @@ def test_a_document_that_fits_into_no_request_is_named(open_page, serve, slate):
 def test_a_busy_server_is_asked_once_more(open_page, times, text):
     page = open_page(errors=times)
     page.wait_for_selector("#model-field:not([hidden])")
-    busy = {"status": 503, "headers": {"Retry-After": "0.2"}, "json": {"error": {"message": "too much is waiting"}}}
+    busy = {"status": 503, "headers": {"Retry-After": "0.2"}, "json": {"error": {"message": "the queue is full"}}}
     page.route("**/v1/predict", lambda route: route.fulfill(**busy), times=times)
     if times == 1:
         page.label()
@@ -89,7 +89,7 @@ def test_a_busy_server_is_asked_once_more(open_page, times, text):
     else:
         page.fill("#text", text)
         page.click("#go")
-        page.wait_for_selector("#error:has-text('Too much is waiting.')")
+        page.wait_for_selector("#error:has-text('The queue is full.')")
 
 
 def test_a_server_that_is_gone(open_page, serve, running, text):
@@ -128,7 +128,7 @@ def test_the_token_is_asked_for_and_sent(open_page, serve, running):
     assert not page.is_visible("#error")
     page.fill("#token", "wrong")
     page.keyboard.press("Enter")
-    page.wait_for_selector("#error:has-text('does not know this token')")
+    page.wait_for_selector("#error:has-text('does not accept this token')")
     asked = len(page.requests)
     for strange in ("s3crét", "s3 cret", "„s3cret“"):
         page.fill("#token", strange)

@@ -1,7 +1,7 @@
-// The page: a text or a file goes in, labels on the taxonomy come out. State is kept here; drawing is done elsewhere.
+// The page: a text or a file goes in, labels in the taxonomy come out. Keeps the state; other modules draw.
 
 import { readFile } from "./documents.js";
-import { counted, find, make, say } from "./dom.js";
+import { counted, find, formatNumber, make, say } from "./dom.js";
 import { asCsv, asJson, save } from "./downloads.js";
 import { explain, forgetExplanation } from "./explaining.js";
 import { labelAll } from "./labelling.js";
@@ -9,15 +9,15 @@ import { Model } from "./model.js";
 import { ask, keepToken, replacing, ServerError } from "./server.js";
 import { drawTree, firstChoice } from "./tree.js";
 
-const PATIENCE = 200;  // milliseconds until the server is asked to explain: documents and labels may only be passed by
+const DELAY = 200;  // milliseconds before the server is asked to explain: a user may step through documents and labels
 const models = new Map();
 const latest = replacing();
-const state = { limits: null, file: null, id: "1", model: null, found: [], place: 0, cut: null, label: null };
-const current = () => state.found[state.place];
-const givenOf = found => state.model.given(found, state.cut);
+const state = { limits: null, file: null, id: "1", model: null, found: [], position: 0, threshold: null, label: null };
+const current = () => state.found[state.position];
+const givenOf = found => state.model.given(found, state.threshold);
 
 async function start() {
-  const about = await ask("v1/model");
+  const about = await ask("v1/models");
   state.limits = about.limits;
   find("model").replaceChildren(...about.models.map(card => make("option", { value: card.name }, card.name)));
   find("model").value = about.default;
@@ -42,8 +42,8 @@ async function label() {
       const begin = performance.now(), name = find("model").value;
       const model = await loadModel(name, signal);
       const found = await labelAll(documents, name, state.limits, signal, done => progress(done, documents.length));
-      Object.assign(state, { model, found, place: 0 });
-      cutAsTrained();
+      Object.assign(state, { model, found, position: 0 });
+      resetThreshold();
       done(`${counted(found.length, "document")} labelled by ${name} in ${((performance.now() - begin) / 1000).toFixed(1)} seconds.`);
       showDocuments();
       showDocument();
@@ -61,7 +61,7 @@ function waiting(number) {
 
 function progress(number, all) {
   if (all > 1) Object.assign(find("progress"), { value: number, max: all });
-  if (all > 1) say(find("status"), `Labelled ${number.toLocaleString("en")} of ${counted(all, "document")}…`);
+  if (all > 1) say(find("status"), `Labelled ${formatNumber(number)} of ${counted(all, "document")}…`);
 }
 
 function done(message) {
@@ -77,7 +77,7 @@ function fail(error) {
     const isFirst = find("token-form").hidden;
     find("token-form").hidden = false;
     find("token").focus();
-    if (isFirst) return;  // nobody has given a wrong one yet
+    if (isFirst) return;  // no wrong token has been entered yet
   }
   say(find("error"), error.message);
 }
@@ -85,8 +85,8 @@ function fail(error) {
 function showDocuments() {
   find("results").hidden = false;
   find("document-field").hidden = state.found.length < 2;
-  find("document").replaceChildren(...state.found.map((one, place) =>
-    make("option", { value: place }, `${one.id}: ${one.text.slice(0, 60)}`)));
+  find("document").replaceChildren(...state.found.map((one, position) =>
+    make("option", { value: position }, `${one.id}: ${one.text.slice(0, 60)}`)));
 }
 
 function showDocument() {
@@ -94,32 +94,32 @@ function showDocument() {
   forgetExplanation();
   state.label = firstChoice(state.model, found, givenOf(found));
   showLabels();
-  explain(state.model, found, state.label, state.found.length > 1 ? PATIENCE : 0);
+  explain(state.model, found, state.label, state.found.length > 1 ? DELAY : 0);
 }
 
-function cutAsTrained() {
-  state.cut = null;
-  find("cut").value = state.model.usualCut;
+function resetThreshold() {
+  state.threshold = null;
+  find("threshold").value = state.model.usualThreshold;
 }
 
 function showLabels() {
-  const found = current(), given = givenOf(found), isTrained = state.cut === null;
-  const left = drawTree(find("tree"), state.model, found, given, { cut: state.cut, chosen: state.label, choose });
-  find("cut").setAttribute("aria-valuetext", isTrained ? "as trained" : state.cut.toFixed(2));
-  find("cut-value").textContent = isTrained ? "" : state.cut.toFixed(2);
+  const found = current(), given = givenOf(found), isTrained = state.threshold === null;
+  const left = drawTree(find("tree"), state.model, found, given, { threshold: state.threshold, chosen: state.label, choose });
+  find("threshold").setAttribute("aria-valuetext", isTrained ? "as trained" : state.threshold.toFixed(2));
+  find("threshold-value").textContent = isTrained ? "" : state.threshold.toFixed(2);
   find("trained").setAttribute("aria-pressed", String(isTrained));
-  const at = isTrained ? "as the model was trained" : `at the cut ${state.cut.toFixed(2)}`;
-  say(find("count"), found.warning ? `No labels: ${found.warning}.` : `${counted(given.size, "label")} of ${state.model.card.labels.toLocaleString("en")}, ${at}.`);
-  const lowest = state.model.lowestHeld(found, state.cut);
-  const more = left ? [`And ${left.toLocaleString("en")} more, which downloads have too.`] : [];
-  if (lowest !== null) more.push(`Labels with scores below ${Number(lowest.toPrecision(2))} are not held here, so some may be missing, in downloads too.`);
+  const at = isTrained ? "as the model was trained" : `at the threshold ${state.threshold.toFixed(2)}`;
+  say(find("count"), found.warning ? `No labels: ${found.warning}.` : `${counted(given.size, "label")} of ${formatNumber(state.model.card.labels)}, ${at}.`);
+  const lowest = state.model.lowestLoaded(found, state.threshold);
+  const more = left ? [`And ${formatNumber(left)} more, which are in the downloads.`] : [];
+  if (lowest !== null) more.push(`Labels with scores below ${Number(lowest.toPrecision(2))} were not loaded, so some labels may be missing, also in downloads.`);
   say(find("more"), more.join(" "));
 }
 
 function choose(label) {
   state.label = label;
   showLabels();
-  explain(state.model, current(), label, PATIENCE);
+  explain(state.model, current(), label, DELAY);
 }
 
 async function takeFile(file) {
@@ -132,7 +132,7 @@ async function takeFile(file) {
     state.id = isOne ? documents[0].id : "1";
     if (isOne) find("text").value = documents[0].text;
     find("many").hidden = isOne;
-    find("many-name").textContent = `${file.name}: ${counted(documents.length, "document")}${left ? `; ${left.toLocaleString("en")} more are left out` : ""}`;
+    find("many-name").textContent = `${file.name}: ${counted(documents.length, "document")}${left ? `; ${formatNumber(left)} more were left out` : ""}`;
     label();
   } catch (error) { fail(error); }
 }
@@ -152,9 +152,9 @@ find("choose").addEventListener("click", () => find("file").click());
 find("file").addEventListener("change", () => { takeFile(find("file").files[0]); find("file").value = ""; });
 find("forget").addEventListener("click", () => { forgetFile(); find("text").focus(); });
 find("model").addEventListener("change", () => { if (state.found.length) label(); });
-find("document").addEventListener("change", () => { state.place = Number(find("document").value); showDocument(); });
-find("cut").addEventListener("input", () => { state.cut = Number(find("cut").value); showLabels(); });
-find("trained").addEventListener("click", () => { cutAsTrained(); showLabels(); });
+find("document").addEventListener("change", () => { state.position = Number(find("document").value); showDocument(); });
+find("threshold").addEventListener("input", () => { state.threshold = Number(find("threshold").value); showLabels(); });
+find("trained").addEventListener("click", () => { resetThreshold(); showLabels(); });
 find("save-json").addEventListener("click", () => save("labels.json", "application/json", asJson(state.model, state.found, givenOf)));
 find("save-csv").addEventListener("click", () => save("labels.csv", "text/csv", asCsv(state.model, state.found, givenOf)));
 find("token-form").addEventListener("submit", async event => {
@@ -167,7 +167,7 @@ find("token-form").addEventListener("submit", async event => {
     find("text").focus();
   } catch (error) { fail(error); }
 });
-// A text that is dragged is left to the browser, which moves it within the box, or puts it there.
+// Dragged text is left to the browser, which moves it within the box or inserts it.
 const hasFiles = event => event.dataTransfer.types.includes("Files");
 addEventListener("dragover", event => {
   if (!hasFiles(event)) return;

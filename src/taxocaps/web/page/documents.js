@@ -5,7 +5,7 @@ import { counted } from "./dom.js";
 const MOST_BYTES = 20_000_000;
 const MOST_DOCUMENTS = 1_000;
 
-// Gives { documents, left }: `left` counts those beyond what a page can show in comfort.
+// Returns { documents, left }: `left` counts those beyond the limit of the page.
 export async function readFile(file) {
   if (file.size > MOST_BYTES) throw new Error(`${file.name} is larger than 20 MB; use the command taxocaps predict.`);
   let text;
@@ -15,7 +15,7 @@ export async function readFile(file) {
     throw new Error(`${file.name} is not a text in UTF-8.`);
   }
   const parse = PARSERS[file.name.split(".").pop().toLowerCase()] ?? (() => [{ id: file.name, text }]);
-  const found = parse(text, file.name).map((one, place) => ({ ...one, id: one.id || String(place + 1) }));
+  const found = parse(text, file.name).map((one, index) => ({ ...one, id: one.id || String(index + 1) }));
   if (!found.length) throw new Error(`${file.name} has no documents.`);
   return { documents: found.slice(0, MOST_DOCUMENTS), left: Math.max(0, found.length - MOST_DOCUMENTS) };
 }
@@ -55,7 +55,7 @@ function tableRows(text, name, separator) {
     cells.push(match[1].startsWith('"') ? match[1].slice(1, -1).replaceAll('""', '"') : match[1]);
     line += match[0].match(/\r\n|\r|\n/g)?.length ?? 0;
     if (match[2] === separator) continue;
-    if (cells.length > 1 || cells[0]) rows.push({ line: first, cells });  // an empty line is no document
+    if (cells.length > 1 || cells[0]) rows.push({ line: first, cells });  // empty lines are skipped
     cells = [];
     first = line;
   }

@@ -1,6 +1,6 @@
-// What is on the page as files: the labels of all documents at the present cut.
+// Downloads: the labels of all documents at the current threshold.
 
-// The same shape as the server's: id, and labels with score and path, the surest first.
+// The same format as the server's: id, and labels with score and path, the most probable first.
 export function asJson(model, found, givenOf) {
   return JSON.stringify({ model: model.card.name, predictions: found.map(one => ({
     id: one.id,
@@ -33,7 +33,7 @@ function rows(model, one, given) {
 }
 
 function cell(value) {
-  // Spreadsheets run a text that begins like a formula.
+  // Spreadsheets run text that starts like a formula.
   const text = typeof value === "string" && /^[=+\-@]/.test(value) ? `'${value}` : String(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -1,48 +1,41 @@
-// The right half of the page: why the chosen document gets, or does not get, the chosen label.
+// The right half of the page: asks the server why the chosen document gets, or does not get, the chosen label.
 
 import { find, say } from "./dom.js";
-import { drawInto } from "./graph.js";
-import { drawMatrix } from "./matrix.js";
+import { drawExplanation } from "./explanation.js";
 import { ask, replacing } from "./server.js";
-import { drawMeters, drawText, METHODS } from "./tinted.js";
 
 const latest = replacing();
-let shown = null;  // { found, explanation, reasons, paintText, paintMatrix, isGraphDrawn }
+let current = null;  // { found, show, judged, reasons }: what is drawn, and what the server has said about its labels
 
-export const forgetExplanation = () => {
-  latest(async () => {});  // whatever is on its way is not wanted any more
-  shown = null;
+export function forgetExplanation() {
+  cancel();
+  current = null;
   find("explained").hidden = true;
-  find("reasons").removeAttribute("aria-busy");
   find("why").textContent = "Why?";
   say(find("why-status"));
   say(find("why-error"));
-};
+}
 
-// Explains a label of a document; the server is asked only for what it has not told yet, and only if nothing else is
-// to be explained within some milliseconds, the `patience`.
-export async function explain(model, found, label, patience) {
+// Explains a label of a document. The server is asked only for what is not known yet, and only if nothing else is to be
+// explained within `delay` milliseconds.
+export async function explain(model, found, label, delay) {
   find("why").textContent = label === null ? "Why?" : `Why “${model.title(label)}”?`;
   say(find("why-error"));
-  if (shown?.found === found && shown.reasons.has(label)) {
-    latest(async () => {});
-    find("reasons").removeAttribute("aria-busy");
+  if (current?.found === found && current.reasons.has(label)) {
+    cancel();
     say(find("why-status"));
-    paint(label);
+    current.show(current.judged.get(label), current.reasons.get(label));
     return;
   }
   say(find("why-status"), "Trying the text without each of its words…");
   find("reasons").setAttribute("aria-busy", "true");
   try {
     await latest(async signal => {
-      await new Promise(resolve => setTimeout(resolve, patience));
+      await new Promise(resolve => setTimeout(resolve, delay));
       signal.throwIfAborted();
       const labels = label === null ? {} : { labels: [label] };
-      const answer = await ask("v1/explain", { model: model.card.name, text: found.text, near_misses: 0, ...labels }, signal);
-      if (shown?.found !== found) open(found, answer);
-      for (const one of answer.reasons) shown.reasons.set(one.label, one);
-      say(find("why-status"), answer.warning ? `Nothing can be explained: ${answer.warning}.` : "");
-      paint(label);
+      add(found, await ask("v1/explain", { model: model.card.name, text: found.text, near_misses: 0, ...labels }, signal));
+      current.show(current.judged.get(label), current.reasons.get(label));
       find("reasons").removeAttribute("aria-busy");
     });
   } catch (error) {
@@ -52,35 +45,18 @@ export async function explain(model, found, label, patience) {
   }
 }
 
-function open(found, explanation) {
-  shown = { found, explanation, reasons: new Map(), isGraphDrawn: false };
-  find("explained").hidden = false;
-  shown.paintText = drawText(find("tinted"), explanation);
-  find("matrix-part").hidden = !explanation.matrix?.length;
-  find("graph-part").hidden = !explanation.graph?.nodes.length;
-  shown.paintMatrix = drawMatrix(find("matrix"), explanation.matrix ?? [], { hint: find("matrix-hint"), all: find("all-rows") });
-  find("absent").textContent = explanation.graph || explanation.warning ? "" : "This model reads no graph of words and no words-matrix.";
-  drawGraph();
+// Whatever has been asked for is not wanted any more.
+function cancel() {
+  latest(async () => {});
+  find("reasons").removeAttribute("aria-busy");
 }
 
-function paint(label) {
-  const reasons = shown.reasons.get(label);
-  find("method").textContent = reasons ? METHODS[shown.explanation.method] : "";
-  find("meters").replaceChildren();
-  if (!reasons) return;
-  shown.paintText(reasons);
-  shown.paintMatrix(reasons);
-  drawMeters(find("meters"), reasons);
+function add(found, explanation) {
+  if (current?.found !== found) {
+    find("explained").hidden = false;
+    current = { found, show: drawExplanation(find("explained"), explanation), judged: new Map(), reasons: new Map() };
+  }
+  for (const one of explanation.labels) current.judged.set(one.label, one);
+  for (const one of explanation.reasons) current.reasons.set(one.label, one);
+  say(find("why-status"), explanation.warning ? `Nothing can be explained: ${explanation.warning}.` : "");
 }
-
-// A graph has no size before its part is open.
-function drawGraph() {
-  if (!shown?.explanation.graph || shown.isGraphDrawn || !find("graph-part").open) return;
-  shown.isGraphDrawn = true;
-  drawInto(find("graph-place"), find("note"), shown.explanation.graph);
-}
-
-find("graph-part").addEventListener("toggle", drawGraph);
-// For fingers, which have neither wheel nor keys: the buttons press the keys that the drawing knows.
-for (const button of document.querySelectorAll("[data-key]"))
-  button.addEventListener("click", () => find("graph")?.dispatchEvent(new KeyboardEvent("keydown", { key: button.dataset.key })));

@@ -1,4 +1,4 @@
-// Labels for many documents: a few at a time, as many as fit into a request of this server.
+// Labels for many documents, in requests as large as this server accepts.
 
 import { ask, ServerError } from "./server.js";
 
@@ -8,10 +8,9 @@ const ALL_SCORES = 20_000;
 const ENVELOPE = 500;  // bytes of a request beside its documents
 const LONGEST_WAIT = 5;  // seconds
 
-// Gives for each document { id, text, trained, scores, lowest, warning }; `lowest` is the score below which scores are
-// not held, or null if all are. Each is asked about twice: which labels it gets as the
-// model was trained, by the server's own rules; and the scores of its best labels, whatever the rules say, so that the
-// page can move the cut without asking again.
+// Returns for each document { id, text, trained, scores, lowest, warning }; `lowest` is the score below which scores are not
+// loaded, or null if all are. There are two requests for each document: for the labels that it gets as the model was
+// trained, and for the scores of its best labels, so that the threshold can be moved without another request.
 export async function labelAll(documents, model, limits, signal, tell) {
   const top_k = Math.min(MOST_SCORES, Math.max(20, Math.floor(ALL_SCORES / documents.length)));
   const found = [];
@@ -20,13 +19,13 @@ export async function labelAll(documents, model, limits, signal, tell) {
     const sent = some.map(({ id, text }) => ({ id, text }));
     const trained = await predict({ model, documents: sent }, signal);
     const best = await predict({ model, documents: sent, top_k, at_least: 0, hierarchy: "as-is" }, signal);
-    some.forEach((one, place) => found.push(joined(one, trained.predictions[place], best.predictions[place], top_k)));
+    some.forEach((one, index) => found.push(joined(one, trained.predictions[index], best.predictions[index], top_k)));
     tell(found.length);
   }
   return found;
 }
 
-// The server would refuse the whole request, and tell the document's place in it only.
+// The server would refuse the whole request, and name only the document's position in it.
 function check(one, limits) {
   const refuse = (most, unit, number) => {
     throw new Error(`Document ${one.id}: at most ${most.toLocaleString("en")} ${unit}; got ${number.toLocaleString("en")}.`);
@@ -38,7 +37,7 @@ function check(one, limits) {
 
 const bytesOf = ({ id, text }) => new TextEncoder().encode(JSON.stringify({ id, text })).length + 1;
 
-// A server that has too much to do is asked once more, when it says.
+// A busy server is asked once more, after the time that it names.
 async function predict(asked, signal) {
   try {
     return await ask("v1/predict", asked, signal);

@@ -1,4 +1,4 @@
-// What the page knows of a model: its labels, their places in the taxonomy, and which of them a document gets.
+// A model: its labels, their positions in the taxonomy, and which of them a document gets.
 
 export class Model {
   constructor(card, taxonomy) {
@@ -6,7 +6,7 @@ export class Model {
     this.labels = new Map(taxonomy.labels.map(one => [one.label, one]));
     this.above = new Map();
     this.givable = taxonomy.labels.filter(one => one.threshold !== null).length;
-    // One root that is no label stands for the whole taxonomy; to show it would only indent all others.
+    // A single root that is no label is not shown: it would only indent all others.
     const [root] = taxonomy.roots;
     this.root = taxonomy.roots.length === 1 && this.labels.get(root)?.threshold === null ? root : null;
   }
@@ -19,22 +19,22 @@ export class Model {
     return this.labels.get(label)?.threshold ?? null;
   }
 
-  // The score from which on a label is given; none where the best few are, whatever their scores.
-  cutOf(label, cut) {
-    return cut ?? (this.card.rule === "top-k" ? null : this.threshold(label));
+  // The score that a label must reach; null where the top k labels are given, whatever their scores.
+  thresholdOf(label, threshold) {
+    return threshold ?? (this.card.rule === "top-k" ? null : this.threshold(label));
   }
 
-  // Where the slider stands before anybody moves it: about where the model's own cuts are.
-  get usualCut() {
-    const cuts = [...this.labels.values()].map(one => one.threshold).filter(cut => cut !== null).sort((a, b) => a - b);
-    return cuts[Math.floor(cuts.length / 2)] ?? 0.5;
+  // The initial value of the slider: the median of the model's own thresholds.
+  get usualThreshold() {
+    const thresholds = [...this.labels.values()].map(one => one.threshold).filter(one => one !== null).sort((a, b) => a - b);
+    return thresholds[Math.floor(thresholds.length / 2)] ?? 0.5;
   }
 
-  // The shortest way down to a label, as the server tells it.
+  // The shortest path to a label, the same as the server's.
   path(label) {
-    const way = [];
-    for (let step = label; step !== undefined && step !== this.root; step = this.highestParent(step)) way.unshift(step);
-    return way;
+    const path = [];
+    for (let step = label; step !== undefined && step !== this.root; step = this.highestParent(step)) path.unshift(step);
+    return path;
   }
 
   highestParent(label) {
@@ -43,26 +43,26 @@ export class Model {
     return parents.reduce((best, parent) => (best === undefined || level(parent) < level(best) ? parent : best), undefined);
   }
 
-  // The labels of a document at one cut for all; without a cut those that the server gave it, as the model was trained.
-  // The rules are those of the server, so that the slider need not ask it.
-  given(found, cut) {
-    if (cut === null) return found.trained;
+  // The labels of a document at one threshold for all; without one those that the server gave it, as the model was trained.
+  // The rules are the same as the server's, so that moving the slider needs no request.
+  given(found, threshold) {
+    if (threshold === null) return found.trained;
     if (found.warning) return new Set();
     const sorted = [...found.scores].sort(([, a], [, b]) => b - a);
-    const chosen = new Set(sorted.filter(([, score]) => score >= cut).map(([label]) => label));
+    const chosen = new Set(sorted.filter(([, score]) => score >= threshold).map(([label]) => label));
     for (const [label] of sorted.slice(0, this.card.at_least)) chosen.add(label);
     if (this.card.hierarchy === "add-ancestors") this.addAncestors(chosen);
     if (this.card.hierarchy === "drop-orphans") this.dropOrphans(chosen);
     return chosen;
   }
 
-  // The score below which a document may lack labels at this cut, since only its best are held; null if it lacks none.
-  lowestHeld(found, cut) {
-    const isLacking = cut !== null && found.lowest !== null && cut < found.lowest && found.scores.size < this.givable;
+  // The score below which a document may lack labels at this threshold, since only its best scores were loaded; null if none.
+  lowestLoaded(found, threshold) {
+    const isLacking = threshold !== null && found.lowest !== null && threshold < found.lowest && found.scores.size < this.givable;
     return isLacking ? found.lowest : null;
   }
 
-  // The nearest ancestors that the model can give. Each is found once: in a taxonomy with many ways up, ways are countless.
+  // The nearest ancestors that the model can give. Memorised, since the number of paths may grow exponentially.
   parentsGivable(label) {
     if (!this.above.has(label)) {
       const found = (this.labels.get(label)?.parents ?? [])
@@ -72,7 +72,7 @@ export class Model {
     return this.above.get(label);
   }
 
-  // A loop over a set also comes to what is added meanwhile, and to each label once.
+  // A loop over a set also visits what is added meanwhile, and each label once.
   addAncestors(chosen) {
     for (const label of chosen) for (const parent of this.parentsGivable(label)) chosen.add(parent);
   }

@@ -1,4 +1,4 @@
-// Asks the server that this page came from, and turns whatever goes wrong into words.
+// Requests to the server of this page, with errors as messages for people.
 
 const TOKEN = "taxocaps-token";
 
@@ -12,8 +12,8 @@ export class ServerError extends Error {
 
 // The session's storage ends with the tab, and other sites cannot read it.
 export function keepToken(token) {
-  // Others do not fit into a header, and the browser would not even ask.
-  if (!/^[!-~]+$/.test(token)) throw new ServerError("A token has only letters, digits and signs of ASCII, and no spaces; this one has others.", 401);
+  // Other characters do not fit into a header, and the browser would not even send the request.
+  if (!/^[!-~]+$/.test(token)) throw new ServerError("A token has only letters, digits and signs of ASCII, and no spaces.", 401);
   sessionStorage.setItem(TOKEN, token);
 }
 
@@ -38,13 +38,13 @@ export async function ask(path, body, signal) {
 }
 
 function inWords(status, error) {
-  if (status === 401) return "The server does not know this token.";
+  if (status === 401) return "The server does not accept this token.";
   if (!error) return `The server answered with status ${status}.`;
   const where = error.field ? ` (${error.field})` : "";
   return `${error.message[0].toUpperCase()}${error.message.slice(1)}${where}.`;
 }
 
-// Runs one task at a time: a second call ends the first, whose result nobody waits for any more.
+// Runs one task at a time: a second call cancels the first.
 export function replacing() {
   let current = null;
   return async task => {
