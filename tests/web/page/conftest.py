@@ -56,7 +56,7 @@ class Visit:
         assert len(self.errors) == self.wanted_errors, self.errors
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser():
     if CHROMIUM is None:
         pytest.skip("no browser: neither chromium nor google-chrome is on the PATH")

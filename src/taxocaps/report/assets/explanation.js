@@ -17,7 +17,7 @@ const METHODS = {
 // Draws an explanation into `container`. Options: whether words-matrix and graph are `open`, how many `rows` are shown at first.
 // Returns show(judged, reasons), which shows why the label `judged` was or was not given; both may be missing.
 export function drawExplanation(container, explanation, { open = false, rows = 12, nodes = MOST_NODES } = {}) {
-  const text = make("div", { id: "tinted", class: "text", tabindex: 0, role: "region", "aria-label": "The text, tinted" });
+  const text = make("div", { id: "tinted", tabindex: 0, role: "region", "aria-label": "The text, tinted" });
   const verdict = make("p", { id: "verdict", class: "hint" }), method = make("p", { id: "method", class: "hint" });
   const bars = make("div", { id: "bars", class: "bars", "aria-live": "polite" });
   const matrix = part("matrix-part", "Words-matrix and block attention", open), graph = part("graph-part", "Graph of words", open);
@@ -119,9 +119,8 @@ function barTable(title, lines, most, description = title) {
   if (!lines.length) return null;
   const table = make("table", { "aria-label": description });
   for (const [name, value] of lines) {
-    const bar = make("i");
+    const bar = make("i", { class: value > 0 ? "for" : "against" });
     bar.style.width = `${100 * Math.abs(value) / most}%`;
-    bar.style.background = tint(value, most);
     table.append(make("tr", {}, make("td", {}, name), make("td", { class: "meter" }, bar), make("td", { class: "rank" }, value.toPrecision(2))));
   }
   return make("div", {}, make("h3", { title: description }, title), table);
