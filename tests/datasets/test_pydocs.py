@@ -118,7 +118,7 @@ def test_the_whole_corpus():
 def test_the_hash_seed_makes_no_difference():
     program = (
         "from taxocaps.datasets import pydocs\n"
-        "from taxocaps.settings import fingerprint\n"
+        "from taxocaps.config import fingerprint\n"
         "dataset = pydocs.load(packages=('python', 'networkx', 'rich'))\n"
         "print(fingerprint([[d.id, d.text, d.labels, d.split] for s in dataset.splits.values() for d in s]))\n"
         "print(dataset.taxonomy.fingerprint)"
