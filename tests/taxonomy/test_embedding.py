@@ -1,5 +1,6 @@
 """Label vectors and the reconstruction of a taxonomy from them."""
 
+import os
 import subprocess
 import sys
 
@@ -73,7 +74,11 @@ def test_the_same_seed_gives_the_same_vectors_in_another_process():
     )
     first, second = (
         subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": seed}
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
         ).stdout
         for seed in ("1", "2")
     )

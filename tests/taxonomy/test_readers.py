@@ -2,6 +2,7 @@
 
 import gzip
 import lzma
+from collections.abc import Mapping
 from pathlib import Path
 
 import networkx
@@ -306,6 +307,20 @@ def test_labels_without_edges_are_kept():
     graph.add_node("c")
     assert as_taxonomy(graph) == as_taxonomy({"a": ["b"], "c": []})
     assert as_taxonomy(graph).roots == ("a", "c")
+
+
+def test_children_may_be_made_on_the_fly():
+    class Numbers(Mapping):
+        def __iter__(self):
+            return iter(["all", "odd", "even"])
+
+        def __len__(self):
+            return 3
+
+        def __getitem__(self, name):
+            return {"all": ["odd", "even"], "odd": ["1", "3"], "even": ["2", "4"]}[name].copy()
+
+    assert as_taxonomy(Numbers()).names == ("all", "odd", "1", "3", "even", "2", "4")
 
 
 def test_a_mapping_may_be_deep_or_inside_itself():

@@ -1,6 +1,7 @@
 """The taxonomy: order, levels, ancestors, statistics, errors."""
 
 import dataclasses
+import os
 import pickle
 import subprocess
 import sys
@@ -196,7 +197,11 @@ def test_the_fingerprint_is_the_same_in_every_process():
     )
     found = {
         subprocess.run(
-            [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout
         for seed in ("1", "2")
     }

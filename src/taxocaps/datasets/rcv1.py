@@ -35,6 +35,7 @@ _OFFICIAL = {"topics": 103, "training documents": 23_149}
 _TEST_DOCUMENTS = 781_265
 _NUMBER = re.compile(r"(\d+)newsml\.xml$", re.IGNORECASE)
 _Topics = Mapping[int, tuple[str, ...]]
+
 PUBLICATION = Publication(
     "RCV1-v2 (LYRL2004)", "https://www.jmlr.org/papers/volume5/lewis04a/lyrl2004_rcv1v2_README.htm", ("199?????.zip",)
 )

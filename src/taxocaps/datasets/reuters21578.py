@@ -44,6 +44,7 @@ __all__ = [
 ]
 
 Subset = Literal["r90", "r10", "all", "transfer"]
+
 _SUBSET_COUNTS = {
     "r90": {"topics": 90, "training documents": 7_770, "test documents": 3_019},
     "r10": {"topics": 10, "training documents": 6_490, "test documents": 2_545},
@@ -54,6 +55,7 @@ _ABOUT = {
     "r10": "the ten topics with the most training documents, and the documents with one of them",
     "all": "all 135 topics and all documents, including those without topics",
 }
+
 PUBLICATION = Publication(
     "Reuters-21578, Distribution 1.0",
     "https://archive.ics.uci.edu/dataset/137 (or http://www.daviddlewis.com/resources/testcollections/reuters21578/)",
@@ -84,6 +86,7 @@ _ENTITY = re.compile(r"&(lt|gt|amp|quot|apos|#\d+);")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _SIGNATURE = re.compile(r"\s*\n\s*reuter\s*\Z", re.IGNORECASE)
 _NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
+
 RCV1_CODES: Mapping[str, str] = {
     "earn": "C151",  # accounts/earnings
     "acq": "C181",  # mergers/acquisitions

@@ -29,6 +29,20 @@ class BestThreshold:
     f1: float
 
 
+@dataclass(frozen=True)
+class ThresholdCurve:
+    """Micro precision, recall and F1 as a function of the threshold.
+
+    Attributes:
+        thresholds: float32 [n], ascending from 0 to 1.
+        counts: The counts of (document, label) pairs at each threshold; its `precision`, `recall` and `f1` are the
+            curves.
+    """
+
+    thresholds: NDArray[np.float32]
+    counts: Counts
+
+
 def best_threshold(truth: csr_array, scores: NDArray[np.float32], *, limit: int | None = None) -> BestThreshold:
     """The global threshold with the highest micro F1; the highest one in case of ties.
 
@@ -80,11 +94,41 @@ def label_thresholds(
     for start in range(0, len(thresholds), step):
         transposed = np.ascontiguousarray(scores[:, start : start + step].T)  # [labels, documents]
         for label, values in enumerate(transposed, start):
-            positives_of = columns.indices[columns.indptr[label] : columns.indptr[label + 1]]
-            if len(positives_of):
-                best = _best_threshold(values, values[positives_of])
+            rows = columns.indices[columns.indptr[label] : columns.indptr[label + 1]]
+            if len(rows):
+                best = _best_threshold(values, values[rows])
                 thresholds[label] = best.threshold if best.f1 >= min_f1 else values.max()
     return thresholds
+
+
+def threshold_curve(truth: csr_array, scores: NDArray[np.float32], steps: int = 100) -> ThresholdCurve:
+    """Micro precision, recall and F1 at thresholds from 0 to 1.
+
+    Decision rules after the threshold, such as adding ancestors, are not applied.
+
+    Args:
+        truth: CSR [documents, L] of bool.
+        scores: float32 [documents, L], from 0 to 1.
+        steps: The thresholds are 0, 1/steps, 2/steps, ..., 1.
+
+    Raises:
+        ValueError: If the shapes differ, a score is NaN, or `steps` is less than 1.
+
+    >>> curve = threshold_curve(csr_array([[True, False]]), np.array([[0.9, 0.4]], np.float32), steps=2)
+    >>> curve.thresholds.tolist(), curve.counts.precision.tolist(), curve.counts.recall.tolist()
+    ([0.0, 0.5, 1.0], [0.5, 1.0, 0.0], [1.0, 1.0, 0.0])
+    """
+    check_scores(truth, scores)
+    if steps < 1:
+        raise ValueError(f"there must be at least 1 step; got {steps}")
+    labels = canonical_labels(truth)
+    thresholds = np.linspace(0, 1, steps + 1, dtype=np.float32)
+    counts = Counts(
+        true_positives=_reaching(scores[labels.nonzero()], thresholds),
+        predicted=_reaching(scores.ravel(), thresholds),
+        actual=np.full(len(thresholds), labels.nnz, np.int64),
+    )
+    return ThresholdCurve(thresholds, counts)
 
 
 def _best_threshold(
@@ -121,50 +165,6 @@ def _midpoint(scores: NDArray[np.float32], above: NDArray[np.float32], lowest: n
         return float(min(lowest, lowest / 2))
     middle = np.float32(rejected + (lowest - rejected) / 2)
     return float(middle if rejected < middle <= lowest else lowest)  # adjacent float32 values have no midpoint
-
-
-@dataclass(frozen=True)
-class ThresholdCurve:
-    """Micro precision, recall and F1 as a function of the threshold.
-
-    Attributes:
-        thresholds: float32 [n], ascending from 0 to 1.
-        counts: The counts of (document, label) pairs at each threshold; its `precision`, `recall` and `f1` are the
-            curves.
-    """
-
-    thresholds: NDArray[np.float32]
-    counts: Counts
-
-
-def threshold_curve(truth: csr_array, scores: NDArray[np.float32], steps: int = 100) -> ThresholdCurve:
-    """Micro precision, recall and F1 at thresholds from 0 to 1.
-
-    Decision rules after the threshold, such as adding ancestors, are not applied.
-
-    Args:
-        truth: CSR [documents, L] of bool.
-        scores: float32 [documents, L], from 0 to 1.
-        steps: The thresholds are 0, 1/steps, 2/steps, ..., 1.
-
-    Raises:
-        ValueError: If the shapes differ, a score is NaN, or `steps` is less than 1.
-
-    >>> curve = threshold_curve(csr_array([[True, False]]), np.array([[0.9, 0.4]], np.float32), steps=2)
-    >>> curve.thresholds.tolist(), curve.counts.precision.tolist(), curve.counts.recall.tolist()
-    ([0.0, 0.5, 1.0], [0.5, 1.0, 0.0], [1.0, 1.0, 0.0])
-    """
-    check_scores(truth, scores)
-    if steps < 1:
-        raise ValueError(f"there must be at least 1 step; got {steps}")
-    labels = canonical_labels(truth)
-    thresholds = np.linspace(0, 1, steps + 1, dtype=np.float32)
-    counts = Counts(
-        true_positives=_reaching(scores[labels.nonzero()], thresholds),
-        predicted=_reaching(scores.ravel(), thresholds),
-        actual=np.full(len(thresholds), labels.nnz, np.int64),
-    )
-    return ThresholdCurve(thresholds, counts)
 
 
 def _reaching(values: NDArray[np.float32], thresholds: NDArray[np.float32]) -> NDArray[np.int64]:

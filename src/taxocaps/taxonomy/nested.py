@@ -116,15 +116,16 @@ def scan_mapping(labels: Mapping[Any, Any]) -> TaxonomyScan:
 def _to_node(value: Any) -> Node:
     """A Python value as a node; containers inside themselves are allowed, as YAML's aliases are."""
     top = ListNode(0)
-    nodes: dict[int, Node] = {}
+    nodes: dict[int, tuple[Node, Any]] = {}  # the values too: the id of a discarded one may be used again
     waiting: list[tuple[Any, ListNode | MappingNode]] = [(value, top)]
     while waiting:
         item, parent = waiting.pop()
-        node = nodes.get(id(item))
-        if node is None:
+        if id(item) in nodes:
+            node = nodes[id(item)][0]
+        else:
             node = _shell(item)
             if not isinstance(node, Scalar):
-                nodes[id(item)] = node
+                nodes[id(item)] = node, item
                 waiting.extend((part, node) for part in reversed(_parts(item)))
         parent.items.append(node)
     return top.items[0]
