@@ -12,7 +12,7 @@ help:  ## Show the targets
 .venv/core: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "taxocaps needs Python 3.11 or newer"'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(PIP) -e '.[serve]'
+	$(PIP) -e '.[networks,serve]'
 	@touch $@
 
 .venv/dev: .venv/core
