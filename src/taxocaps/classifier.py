@@ -376,7 +376,7 @@ def _from_frame(
     values = np.asarray(y.to_numpy(), bool)
     lists = [tuple(columns[column] for column in np.flatnonzero(row)) for row in values]
     # Every column of the frame is a label of the model, even where no document of a fold carries it.
-    found = _from_names("frame", lists, taxonomy, config, known, (*more, *columns))
+    found = _from_names("frame", lists, taxonomy, config, known=known, more=(*more, *columns))
     if known is None and not values.any():
         raise CorpusError(_NO_LABELS)
     return Targets("frame", found.classes, found.labels, columns, config)

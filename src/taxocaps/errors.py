@@ -18,7 +18,7 @@ __all__ = [
 
 
 class TaxocapsError(Exception):
-    """Base of all errors a user can cause and mend; the command line prints it as one line and exits with code 2."""
+    """Base of all errors a user can cause and correct; the command line prints it as one line and exits with code 2."""
 
 
 class ConfigError(TaxocapsError):
@@ -53,7 +53,7 @@ class GraphError(TaxocapsError):
     """A document whose graph-of-words cannot be computed with the chosen options."""
 
     def __init__(self, message: str, document: int | None = None) -> None:
-        """Keep the number of the document in its chunk, for whoever knows the document's name."""
+        """Keep the index of the document in its chunk, for a caller that knows its name."""
         super().__init__(message)
         self.document = document
 
@@ -63,7 +63,7 @@ class StoreError(TaxocapsError):
 
 
 class CheckpointError(TaxocapsError):
-    """A checkpoint that cannot be gone on from."""
+    """A checkpoint that training cannot resume from."""
 
 
 class ModelError(TaxocapsError):

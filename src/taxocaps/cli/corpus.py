@@ -25,7 +25,7 @@ def check(
         list[Path],
         typer.Argument(help="Documents: JSONL, CSV, TSV, Parquet or folders of .txt files; several are splits."),
     ],
-    taxonomy: Annotated[Path | None, typer.Option(help="The taxonomy that the labels are held against.")] = None,
+    taxonomy: Annotated[Path | None, typer.Option(help="The taxonomy to check the labels against.")] = None,
     labels: Annotated[int, typer.Option(min=0, help="How many of the most frequent labels are listed.")] = 10,
     language: Annotated[
         str | None,

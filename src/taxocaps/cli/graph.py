@@ -34,8 +34,8 @@ def graph(
 ) -> None:
     """Show a document as a graph of words and as a words-matrix.
 
-    Each row of the matrix belongs to a central word (underlined): the places where it stands, each a block of words
-    in the order of the text, long blocks first.
+    Each row of the matrix belongs to a central word (underlined): the contexts in which it occurs, each a
+    block of words in the order of the text, long blocks first.
     """
     from taxocaps.workflows.graph import inspect_document
 
@@ -76,7 +76,7 @@ def _coloured(row: Any) -> "Text":
         if number:
             line.append(" | ", style="dim")
         style = _BLOCK_STYLES[number % len(_BLOCK_STYLES)]
-        for place, word in enumerate(block):
-            line.append(" " if place else "", style=style)
+        for index, word in enumerate(block):
+            line.append(" " if index else "", style=style)
             line.append(word, style=f"{style} bold underline" if word == row.central_word else style)
     return line

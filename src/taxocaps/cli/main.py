@@ -69,7 +69,7 @@ def _root(
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; errors that a user can mend end as one line on standard error and exit code 2."""
+    """Run the command line; errors that a user can correct end as one line on standard error and exit code 2."""
     _prepare_streams()
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in arguments

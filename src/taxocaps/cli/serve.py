@@ -52,5 +52,5 @@ def serve(
             tell(f"warning: whoever can reach {address(listener)} can use it; set a token with --token-file")
         served = load_models(models, trust_code=trust_code)
         service = Service(served, limits, token=token, log=None if quiet else write_entry)
-        said = f"serving {', '.join(served)} at {address(listener)}; Ctrl-C stops"
-        Server(service, lambda: None if quiet else tell(said)).serve_on(listener)
+        message = f"serving {', '.join(served)} at {address(listener)}; Ctrl-C stops"
+        Server(service, lambda: None if quiet else tell(message)).serve_on(listener)

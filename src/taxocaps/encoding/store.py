@@ -327,7 +327,7 @@ class _RaggedWriter:
         positions: Mapping[str, NDArray[np.int64]] | None = None,
         **arrays: NDArray[Any],
     ) -> None:
-        """Add documents; `positions` are arrays of positions, which go on from those before."""
+        """Add documents; `positions` are arrays of positions, which continue those before."""
         if "offsets" not in self._files:
             self._file("offsets", offsets).append(np.zeros(1, np.int64))
         shifted = {name: values + self._last for name, values in (positions or {}).items()}

@@ -1,6 +1,6 @@
 """The readable graph-of-words: one document as a graph, its central words and the blocks of its words-matrix.
 
-This is the reference that the compiled kernels are held against, and what explanations and drawings are made from.
+This is the reference for the compiled kernels, and what explanations and drawings are made from.
 """
 
 import math
@@ -27,7 +27,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the words-matrix: the blocks of one central word, cut to T words in all."""
+    """A row of the words-matrix: the blocks of one central word, truncated to T words in all."""
 
     central_word: str
     blocks: tuple[Block, ...]
@@ -68,17 +68,17 @@ class GraphOfWords:
         self.config = config or GraphConfig()
         ends = set(sentence_ends) if self.config.sentence_bound else set()
         sentence, self._sentence = 0, []
-        for place in range(len(self.tokens)):
-            sentence += place in ends
+        for position in range(len(self.tokens)):
+            sentence += position in ends
             self._sentence.append(sentence)
 
     @cached_property
     def positions(self) -> Mapping[str, tuple[int, ...]]:
         """For each distinct word, in order of first appearance, its positions in the document, from 1."""
-        places: dict[str, list[int]] = {}
+        positions: dict[str, list[int]] = {}
         for position, word in enumerate(self.tokens, 1):
-            places.setdefault(word, []).append(position)
-        return {word: tuple(found) for word, found in places.items()}
+            positions.setdefault(word, []).append(position)
+        return {word: tuple(found) for word, found in positions.items()}
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -152,7 +152,7 @@ class GraphOfWords:
         return tuple(Block(start + 1, self.tokens[start:end]) for start, end in spans)
 
     def row(self, word: str) -> Row:
-        """The row of a central word, cut to T words."""
+        """The row of a central word, truncated to T words."""
         if self.config.row_order == "unordered":
             return Row(word, (Block(0, self.subgraph(word)[: self.config.T]),))
         kept, room = [], self.config.T
@@ -234,18 +234,18 @@ class GraphOfWords:
             yield unvisited
             stack.append(iter(self._neighbours(unvisited)))
 
-    def _span(self, place: int, members: set[str]) -> tuple[int, int]:
+    def _span(self, position: int, members: set[str]) -> tuple[int, int]:
         def reach(step: int) -> int:
             length = 0
             while length < self.config.radius:
-                other = place + step * (length + 1)
-                inside = 0 <= other < len(self.tokens) and self._sentence[other] == self._sentence[place]
+                other = position + step * (length + 1)
+                inside = 0 <= other < len(self.tokens) and self._sentence[other] == self._sentence[position]
                 if not inside or self.tokens[other] not in members:
                     break
                 length += 1
             return length
 
-        return place - reach(-1), place + reach(+1) + 1
+        return position - reach(-1), position + reach(+1) + 1
 
 
 def too_many_words(count: int, config: GraphConfig) -> str:

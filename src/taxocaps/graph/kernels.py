@@ -4,7 +4,7 @@ The walk of one document: its distinct words get local numbers; the undirected s
 the words are ranked by closeness and renumbered by rank, so that neighbours in ascending order are neighbours by
 closeness; each central word collects its subgraph, finds its blocks and writes its row.
 
-All kernels stand in one file on purpose: numba's cache notices a change of a kernel's own file only, and would go on
+All kernels are in one file on purpose: numba's cache notices a change of a kernel's own file only, and would keep
 using the old code of a kernel imported from elsewhere.
 """
 
@@ -96,14 +96,14 @@ def fill_rows(
         for i in range(local.size):
             local[i] = rank_of[local[i]]
         starts, neighbours = _by_rank(starts, neighbours, order, rank_of)
-        places, place_starts = _places(local, frequency[order])
+        positions, position_starts = _positions(local, frequency[order])
         taken = np.full(n, -1, np.int32)
         passed = np.full(n, -1, np.int32)
         for central in range(row_offsets[document + 1] - row_offsets[document]):
             row = row_offsets[document] + central
             size = _subgraph(central, starts, neighbours, bfs_size, taken, passed, members)
             if ordered:
-                found = places[place_starts[central] : place_starts[central + 1]]
+                found = positions[position_starts[central] : position_starts[central + 1]]
                 spans = _spans(found, local, bounds, taken, central, radius)
                 row_block_counts[row] = _write_blocks(spans, local, ids, row_words[row], row_blocks[row])
             else:
@@ -175,7 +175,7 @@ def _skeleton(local: Int32s, sentences: Int32s, n: int, window: int) -> tuple[In
 
 @kernel
 def _merge_repeated(starts: Int64s, repeated: UInt32s, n: int) -> tuple[Int64s, UInt32s, Int32s]:
-    """Fold equal neighbours of a word into one with a count, in place."""
+    """Fold equal neighbours of a word into one with a count, in-position."""
     counts = np.empty(repeated.size, np.int32)
     slot_of = np.full(n, -1, np.int64)
     merged = np.zeros(n + 1, np.int64)
@@ -216,15 +216,15 @@ def _ranked_words(starts: Int64s, neighbours: UInt32s, counts: Int32s, frequency
     # all of one frequency, so that sorting them by insertion is next to free.
     order = np.argsort(descending, kind="mergesort")
     for i in range(1, n):
-        word, place = order[i], i
+        word, position = order[i], i
         while (
-            place > 0
-            and descending[order[place - 1]] == descending[word]
-            and frequency[order[place - 1]] < frequency[word]
+            position > 0
+            and descending[order[position - 1]] == descending[word]
+            and frequency[order[position - 1]] < frequency[word]
         ):
-            order[place] = order[place - 1]
-            place -= 1
-        order[place] = word
+            order[position] = order[position - 1]
+            position -= 1
+        order[position] = word
     return order
 
 
@@ -324,33 +324,33 @@ def _dijkstra_sums(starts: Int64s, neighbours: UInt32s, lengths: Float64s, sums:
 
 
 @kernel
-def _sift_up(heap_key: Float64s, heap_word: Int32s, place: int, key: float, word: int) -> None:
-    """Put an entry in at `place`, the end of the heap, and let it rise."""
-    while place > 0:
-        parent = (place - 1) // 2
+def _sift_up(heap_key: Float64s, heap_word: Int32s, position: int, key: float, word: int) -> None:
+    """Put an entry in at `position`, the end of the heap, and let it rise."""
+    while position > 0:
+        parent = (position - 1) // 2
         if heap_key[parent] <= key:
             break
-        heap_key[place], heap_word[place] = heap_key[parent], heap_word[parent]
-        place = parent
-    heap_key[place], heap_word[place] = key, word
+        heap_key[position], heap_word[position] = heap_key[parent], heap_word[parent]
+        position = parent
+    heap_key[position], heap_word[position] = key, word
 
 
 @kernel
 def _sift_down(heap_key: Float64s, heap_word: Int32s, size: int) -> None:
     """Replace the top by the entry at `size`, the last one, and let it sink."""
     key, word = heap_key[size], heap_word[size]
-    place = 0
+    position = 0
     while True:
-        child = 2 * place + 1
+        child = 2 * position + 1
         if child >= size:
             break
         if child + 1 < size and heap_key[child + 1] < heap_key[child]:
             child += 1
         if heap_key[child] >= key:
             break
-        heap_key[place], heap_word[place] = heap_key[child], heap_word[child]
-        place = child
-    heap_key[place], heap_word[place] = key, word
+        heap_key[position], heap_word[position] = heap_key[child], heap_word[child]
+        position = child
+    heap_key[position], heap_word[position] = key, word
 
 
 @kernel
@@ -371,17 +371,17 @@ def _by_rank(starts: Int64s, neighbours: UInt32s, order: Int64s, rank_of: Int32s
 
 
 @kernel
-def _places(ranks: Int32s, frequency: Int32s) -> tuple[Int32s, Int64s]:
-    """Where each word occurs: ascending places, and where those of each word begin."""
+def _positions(ranks: Int32s, frequency: Int32s) -> tuple[Int32s, Int64s]:
+    """Where each word occurs: ascending positions, and where those of each word begin."""
     starts = np.zeros(frequency.size + 1, np.int64)
     for word in range(frequency.size):
         starts[word + 1] = starts[word] + frequency[word]
     ends = starts[:-1].copy()
-    places = np.empty(ranks.size, np.int32)
+    positions = np.empty(ranks.size, np.int32)
     for i in range(ranks.size):
-        places[ends[ranks[i]]] = i
+        positions[ends[ranks[i]]] = i
         ends[ranks[i]] += 1
-    return places, starts
+    return positions, starts
 
 
 @kernel
@@ -425,15 +425,15 @@ def _breadth_first(
                     break  # the rest of this sorted list ranks lower still
                 if taken[v] == central:
                     continue
-                place = size + n_found
-                while place > size and members[place - 1] > v:
-                    place -= 1
-                if place > size and members[place - 1] == v:
+                position = size + n_found
+                while position > size and members[position - 1] > v:
+                    position -= 1
+                if position > size and members[position - 1] == v:
                     continue
                 n_found = min(n_found + 1, room)
-                for later in range(size + n_found - 1, place, -1):
+                for later in range(size + n_found - 1, position, -1):
                     members[later] = members[later - 1]
-                members[place] = v
+                members[position] = v
         level = size
         size += n_found
         for v in members[level:size]:
@@ -480,16 +480,16 @@ def _depth_first(
 
 
 @kernel
-def _spans(places: Int32s, ranks: Int32s, sentences: Int32s, taken: Int32s, central: int, radius: int) -> Int32s:
-    """The blocks of a central word as [blocks, 2] places (start, end), merged where they share a place."""
-    spans = np.empty((places.size, 2), np.int32)
+def _spans(positions: Int32s, ranks: Int32s, sentences: Int32s, taken: Int32s, central: int, radius: int) -> Int32s:
+    """The blocks of a central word as [blocks, 2] positions (start, end), merged where they share a position."""
+    spans = np.empty((positions.size, 2), np.int32)
     n_spans = 0
-    for place in places:
-        start, end = place, place + 1
-        lowest, highest = max(place - radius, 0), min(place + radius + 1, ranks.size)
-        while start > lowest and taken[ranks[start - 1]] == central and sentences[start - 1] == sentences[place]:
+    for position in positions:
+        start, end = position, position + 1
+        lowest, highest = max(position - radius, 0), min(position + radius + 1, ranks.size)
+        while start > lowest and taken[ranks[start - 1]] == central and sentences[start - 1] == sentences[position]:
             start -= 1
-        while end < highest and taken[ranks[end]] == central and sentences[end] == sentences[place]:
+        while end < highest and taken[ranks[end]] == central and sentences[end] == sentences[position]:
             end += 1
         if n_spans > 0 and start < spans[n_spans - 1, 1]:
             spans[n_spans - 1, 1] = max(end, spans[n_spans - 1, 1])
@@ -510,8 +510,8 @@ def _write_blocks(spans: Int32s, ranks: Int32s, ids: Int32s, row_words: Int32s, 
             if length > best_length:
                 best, best_length = block, length
         n_blocks += 1
-        for place in range(spans[best, 0], min(spans[best, 1], spans[best, 0] + row_words.size - filled)):
-            row_words[filled] = ids[ranks[place]]
+        for position in range(spans[best, 0], min(spans[best, 1], spans[best, 0] + row_words.size - filled)):
+            row_words[filled] = ids[ranks[position]]
             row_blocks[filled] = n_blocks
             filled += 1
         spans[best, 1] = spans[best, 0]  # used: its length is 0 from now on

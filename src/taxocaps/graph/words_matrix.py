@@ -150,5 +150,5 @@ def _fill(
 def _ranges(offsets: Int64s, parts: int) -> list[tuple[int, int]]:
     """Cut the documents into at most `parts` ranges of about as many words each."""
     goals = np.linspace(0, offsets[-1], parts + 1)[1:-1]
-    cuts = np.unique(np.concatenate([[0], np.searchsorted(offsets, goals), [len(offsets) - 1]]))
-    return [(int(start), int(end)) for start, end in itertools.pairwise(cuts)]
+    bounds = np.unique(np.concatenate([[0], np.searchsorted(offsets, goals), [len(offsets) - 1]]))
+    return [(int(start), int(end)) for start, end in itertools.pairwise(bounds)]

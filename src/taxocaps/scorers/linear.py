@@ -50,7 +50,7 @@ class LinearScorer(Scorer):
         """Count words, then fit the classifiers; validation documents are not needed."""
         if self.start is not None:
             raise ModelError("linear models do not start from another model; train on all documents together")
-        self.bag = BagOfWords.learn(training.documents, self.config.bag)
+        self._take(BagOfWords.learn(training.documents, self.config.bag))
         if not self.vocabulary.words:
             raise CorpusError(
                 f"no word occurs in {self.config.bag.min_documents} training documents; "
@@ -83,11 +83,6 @@ class LinearScorer(Scorer):
         return {words[index]: value for index, value in zip(bag.indices.tolist(), evidence.tolist(), strict=True)}
 
     @property
-    def vocabulary(self) -> Vocabulary:  # type: ignore[override]
-        """The words that count."""
-        return self.bag.vocabulary
-
-    @property
     def parameters(self) -> int:
         """The number of weights that are not 0."""
         return int(self.weights.coef.nnz) + len(self.weights.intercept)
@@ -117,6 +112,9 @@ class LinearScorer(Scorer):
             parts = tuple(arrays[f"coef.{name}"] for name in ("data", "indices", "indptr"))
             coef = csr_array(parts, shape=(len(arrays["intercept"]), len(vocabulary.words)))
             self.weights = LinearWeights(coef, arrays["intercept"])
-            self.bag = BagOfWords(vocabulary, arrays["idf"], self.config.bag)
+            self._take(BagOfWords(vocabulary, arrays["idf"], self.config.bag))
         except Exception as error:  # a damaged archive can fail in a dozen ways
             raise ModelError(f"{folder / _WEIGHTS}: damaged, or not the weights of this model") from error
+
+    def _take(self, bag: BagOfWords) -> None:
+        self.bag, self.vocabulary = bag, bag.vocabulary

@@ -54,7 +54,7 @@ class FittedModel:
         hierarchy: What is done about ancestors.
         report: What fitting came to.
         validation: How good the labels are on the validation documents; None in a model that was read from a folder.
-        figures: The same and more as plain values, as they stand in `metrics.json`.
+        metrics: The same and more as plain values, as in `metrics.json`.
         diagnosis: Where the labels of the validation documents go wrong; None in a model that was read from a folder.
     """
 
@@ -66,7 +66,7 @@ class FittedModel:
     hierarchy: Hierarchy
     report: FitReport = field(default_factory=FitReport)
     validation: Evaluation | None = None
-    figures: Mapping[str, Any] = field(default_factory=dict)
+    metrics: Mapping[str, Any] = field(default_factory=dict)
     diagnosis: Diagnosis | None = None
 
     @property
@@ -134,7 +134,7 @@ class FittedModel:
 
     def card(self, name: str | None = None) -> ModelCard:
         """What the model is and how good it is; `name` is what it is called, such as its folder."""
-        figures = _finite(self.figures)
+        metrics = _finite(self.metrics)
         return ModelCard(
             name=name or self.name.model,
             model=self.name.model,
@@ -145,7 +145,7 @@ class FittedModel:
             hierarchy=self.hierarchy,
             rule=self.config.decision.rule,
             at_least=self.config.decision.at_least,
-            **{key: figures[key] for key in _OF_CARD if figures.get(key) is not None},
+            **{key: metrics[key] for key in _OF_CARD if metrics.get(key) is not None},
         )
 
     def taxonomy_view(self, name: str | None = None) -> TaxonomyView:
@@ -207,7 +207,7 @@ def fit_model(
     thresholds = DECISION_RULES[decision.rule].fit(validation.labels, scores, decision)
     fitted = FittedModel(name, scorer.config, scorer, calibration, thresholds, hierarchy, report)
     found = fitted.evaluate(validation.labels, scores)
-    figures = {
+    metrics = {
         "parameters": scorer.parameters,
         "epochs": report.epochs,
         "best_epoch": report.best_epoch,
@@ -215,7 +215,7 @@ def fit_model(
         "validation": found.as_dict(),
     }
     diagnosis = diagnose(validation.labels, fitted.choose(scores), scores, _parents(scorer.classes))
-    return replace(fitted, validation=found, figures=figures, diagnosis=diagnosis)
+    return replace(fitted, validation=found, metrics=metrics, diagnosis=diagnosis)
 
 
 def hold_out(examples: Examples, share: float, seed: int) -> tuple[Examples, Examples]:

@@ -56,7 +56,7 @@ def save_model(model: FittedModel, folder: Path) -> None:
         "thresholds": dict(zip(model.classes.names, map(float, model.thresholds), strict=True)),
     }
     _write_json(folder / "thresholds.json", thresholds)
-    _write_json(folder / "metrics.json", model.figures)
+    _write_json(folder / "metrics.json", model.metrics)
     _write_versions(folder)
 
 
@@ -80,7 +80,7 @@ def load_model(folder: Path, *, trust_code: bool = False) -> FittedModel:
         names = tuple(json.loads((folder / "labels.json").read_text(encoding="utf-8")))
         classes = Classes(names, read_taxonomy(folder / "taxonomy.tsv"))
         calibration, thresholds, hierarchy = _read_thresholds(folder / "thresholds.json", names)
-        figures = _read_figures(folder / "metrics.json")
+        metrics = _read_metrics(folder / "metrics.json")
         return FittedModel(
             name,
             config,
@@ -88,8 +88,8 @@ def load_model(folder: Path, *, trust_code: bool = False) -> FittedModel:
             calibration,
             thresholds,
             hierarchy,
-            FitReport(figures.get("epochs", 0), figures.get("best_epoch", 0)),
-            figures=figures,
+            FitReport(metrics.get("epochs", 0), metrics.get("best_epoch", 0)),
+            metrics=metrics,
         )
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise ModelError(f"{folder}: the model is damaged: {error}") from error
@@ -147,8 +147,8 @@ def _read_thresholds(path: Path, names: Sequence[str]) -> tuple[Calibration, NDA
     return calibration, np.array([given[name] for name in names], np.float32), hierarchy
 
 
-def _read_figures(path: Path) -> dict[str, Any]:
-    """Figures for people; a model works without them."""
+def _read_metrics(path: Path) -> dict[str, Any]:
+    """Metrics are for people; a model works without them."""
     try:
         return dict(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):

@@ -155,8 +155,8 @@ def _expand(
     repeats = lengths[pieces]
     starts = np.zeros(len(pieces) + 1, np.int64)
     np.cumsum(repeats, out=starts[1:])
-    places = np.repeat(first[pieces] - starts[:-1], repeats) + np.arange(starts[-1])
-    return words[places], starts
+    positions = np.repeat(first[pieces] - starts[:-1], repeats) + np.arange(starts[-1])
+    return words[positions], starts
 
 
 def _without_marks(marked: NDArray[np.int32], bounds: NDArray[np.int64], words: tuple[str, ...]) -> Tokens:
@@ -203,7 +203,7 @@ _REACH = 1_000
 
 
 def locate(text: str, pieces: Iterable[tuple[str | tuple[str, ...], Sequence[str]]]) -> list[Span]:
-    """The places of the words of a text.
+    """Where the words of a text are.
 
     Args:
         text: The text.
@@ -217,36 +217,36 @@ def locate(text: str, pieces: Iterable[tuple[str | tuple[str, ...], Sequence[str
     """
     lower = text.lower()
     found: list[Span] = []
-    place = 0
+    position = 0
     for piece, words in pieces:
         if isinstance(piece, str):
-            # Between raw tokens there are no letters: the first place that fits is the right one.
-            start = text.find(piece, place)
-            place = start + len(piece)
+            # Between raw tokens there are no letters: the first position that fits is the right one.
+            start = text.find(piece, position)
+            position = start + len(piece)
             found.extend([(start, start + len(split_raw(piece)[0]))] * len(words))
         elif words:
-            span = _ahead(text, lower, words[0], place)
-            place = span[1] if span else place
+            span = _ahead(text, lower, words[0], position)
+            position = span[1] if span else position
             found.append(span)
     return found
 
 
 def joined_spans(words: Iterable[str]) -> list[Span]:
-    """The places of words in a text that is made of them, joined by single spaces.
+    """Where words are in a text that is made of them, joined by single spaces.
 
     >>> joined_spans(["to", "be"])
     [(0, 2), (3, 5)]
     """
     spans: list[Span] = []
-    place = 0
+    position = 0
     for word in words:
-        spans.append((place, place + len(word)))
-        place += len(word) + 1
+        spans.append((position, position + len(word)))
+        position += len(word) + 1
     return spans
 
 
-def _ahead(text: str, lower: str, word: str, place: int) -> Span:
-    start = text.find(word, place, place + _REACH)
+def _ahead(text: str, lower: str, word: str, position: int) -> Span:
+    start = text.find(word, position, position + _REACH)
     if start < 0 and len(lower) == len(text):
-        start = lower.find(word.lower(), place, place + _REACH)
+        start = lower.find(word.lower(), position, position + _REACH)
     return (start, start + len(word)) if start >= 0 else None

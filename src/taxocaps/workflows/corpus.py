@@ -47,7 +47,7 @@ def check_corpus(
 
     Args:
         files: The files or folders of the corpus. Several files are splits of it, named by their file names; the
-            documents of one file are parted by their split field, if they have one.
+            documents of one file are divided by their split field, if they have one.
         taxonomy: The file of the taxonomy; without one, labels are only counted.
         config: How to read the documents.
         language: Count the words that the text pipeline of this language keeps, not all that white space separates.

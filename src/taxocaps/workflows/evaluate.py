@@ -69,7 +69,7 @@ def evaluate_predictions(
         predictions: JSONL with `id` and `labels`: names, or objects with `label`.
         truth: Labelled documents.
         corpus: How to read them.
-        taxonomy: For hierarchical figures and levels.
+        taxonomy: For hierarchical metrics and levels.
     """
     documents = list(listed_documents(truth, corpus))
     labels = [document.labels or () for document in documents]

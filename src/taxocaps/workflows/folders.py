@@ -160,7 +160,7 @@ class TrainingFolder:
         self._write_run({**run, "sources": hashes})
 
     def publish(self) -> None:
-        """Move the complete model to its place; the mark of a model goes first and comes last.
+        """Move the complete model to `out`; `versions.json`, which marks a model, is removed first and added last.
 
         A run that dies in between leaves no model that looks whole, and all files in `.training/model`, from which
         `resume` finishes the work.

@@ -133,7 +133,7 @@ def make_jobs(documents: Sequence[Mapping[str, Any]], options: DecisionOptions, 
         options: Which labels they get.
         most: Documents of a job.
     """
-    made = [make_document(document, str(place)) for place, document in enumerate(documents, 1)]
+    made = [make_document(document, str(position)) for position, document in enumerate(documents, 1)]
     return [LabelJob(tuple(made[start : start + most]), options) for start in range(0, len(made), most)]
 
 

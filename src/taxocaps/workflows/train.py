@@ -126,7 +126,7 @@ def train(
         test = None
         if files.test is not None:
             test = evaluate(model, files.test, corpus=run.corpus("test"), progress=progress)
-        model = replace(model, figures={**model.figures, **run.figures(test)})
+        model = replace(model, metrics={**model.metrics, **run.metrics(test)})
         assert model.validation is not None
         report = TrainReport(str(out), model.card(), time.monotonic() - began, run.unknown, model.validation, test)
         save_model(model, folder.result)
@@ -219,7 +219,7 @@ class _Run:
             training, validation = hold_out(training, config.options.validation, config.seed)
         return fit_model(name, scorer, training, validation, context)
 
-    def figures(self, test: Evaluation | None) -> dict[str, Any]:
+    def metrics(self, test: Evaluation | None) -> dict[str, Any]:
         """What is known of the run, for `metrics.json`."""
         documents = {name: len(part) for name, part in self._documents.items()}
         if test is None:
