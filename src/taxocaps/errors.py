@@ -75,6 +75,7 @@ class MissingExtraError(TaxocapsError):
 
     def __init__(self, library: str, extra: str, purpose: str) -> None:
         """Say which `extra` brings the `library` that `purpose` needs."""
+        self.library, self.extra = library, extra
         super().__init__(
             f"{purpose} needs the library '{library}', which is not installed; run: pip install 'taxocaps[{extra}]'"
         )

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from taxocaps.errors import ConfigError, MissingExtraError
 
-__all__ = ["Registry"]
+__all__ = ["Registry", "import_extra"]
 
 T = TypeVar("T")
 
@@ -91,7 +91,25 @@ class Registry(Mapping[str, T], Generic[T]):
             module, _, attribute = self._table[name].partition(":")
             return getattr(import_module(module), attribute)  # type: ignore[no-any-return]
         except ModuleNotFoundError as error:
-            library = (error.name or "").partition(".")[0]
-            if library not in _EXTRAS:
-                raise
-            raise MissingExtraError(library, _EXTRAS[library], f"the {self.noun} {name}") from error
+            raise _missing(error, f"the {self.noun} {name}") from error
+
+
+def import_extra(module: str, purpose: str) -> Any:
+    """Import a module of an optional library.
+
+    Args:
+        module: Its full name, such as `gensim.models`.
+        purpose: What it is needed for, for the message.
+
+    Raises:
+        MissingExtraError: If the library is not installed; the extra that brings it is named.
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        raise _missing(error, purpose) from error
+
+
+def _missing(error: ModuleNotFoundError, purpose: str) -> Exception:
+    library = (error.name or "").partition(".")[0]
+    return MissingExtraError(library, _EXTRAS[library], purpose) if library in _EXTRAS else error

@@ -7,7 +7,7 @@ from typing import Any
 from taxocaps.catalogue.models import ModelSpec, find_model
 from taxocaps.config import Config, merge
 from taxocaps.encoding.encoders import ENCODERS
-from taxocaps.errors import ConfigError
+from taxocaps.errors import ConfigError, MissingExtraError
 from taxocaps.scorers.base import SCORERS, ModelConfig
 from taxocaps.text.pipeline import TextConfig
 
@@ -80,7 +80,10 @@ def model_config(model: str, preset: str, *layers: Mapping[str, Any]) -> ModelCo
     spec, given = find_model(model), merge(*layers)
     _check_axes(spec, given)
     options = merge(spec.axes, given)
-    kind = SCORERS[str(options["scorer"])].config_type(options)
+    try:
+        kind = SCORERS[str(options["scorer"])].config_type(options)
+    except MissingExtraError as error:
+        raise MissingExtraError(error.library, error.extra, f"the model {spec.name}") from error
     usual = merge(_preset(spec, preset), spec.usual)
     sections = {section: values for section, values in usual.items() if section in kind.model_fields}
     _check_sections(spec, kind, given)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taxocaps.config import Between, Config
+from taxocaps.registry import import_extra
 from taxocaps.taxonomy.tree import Taxonomy
 from taxocaps.taxonomy.walks import PADDING, WalkConfig, random_walks
 
@@ -59,12 +60,12 @@ def train_label_vectors(
     Returns:
         float32 [labels, dimension], in the order of `taxonomy.names`.
     """
-    from gensim.models import Word2Vec
+    word2vec = import_extra("gensim.models", "learning label vectors").Word2Vec
 
     walks, config = walks or WalkConfig(), config or LabelVectorsConfig()
     paths = random_walks(taxonomy, walks, seed=seed, threads=threads)
     nodes = [str(index) for index in range(len(paths) // walks.per_label)]
-    model = Word2Vec(
+    model = word2vec(
         vector_size=config.dimension,
         window=config.window,
         sg=1,

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from taxocaps.config import AtLeast, Between, Config
 from taxocaps.errors import ConfigError, VectorsError
 from taxocaps.files import COMPRESSIONS, format_suffix, is_decodable, open_binary, read_lines
+from taxocaps.registry import import_extra
 from taxocaps.text.vocabulary import Vocabulary
 
 __all__ = ["VectorsConfig", "WordVectors", "align", "load_vectors", "train_skip_gram"]
@@ -96,7 +97,7 @@ def train_skip_gram(
     Returns:
         float32 [vocabulary, D]: row 0 is zero, the row of unknown words and those of words too rare are random.
     """
-    from gensim.models import Word2Vec
+    word2vec = import_extra("gensim.models", "training word vectors").Word2Vec
 
     logging.getLogger("gensim").addHandler(logging.NullHandler())  # its warnings would end up on the screen
     counts = dict(zip(vocabulary.words, vocabulary.counts, strict=True))
@@ -105,7 +106,7 @@ def train_skip_gram(
     corpus = _Corpus(sentences, config.epochs, progress)
     if not frequent or not corpus.words:
         return align(vocabulary, WordVectors((), np.zeros((0, config.dimension), np.float32)), generator)[0]
-    model = Word2Vec(
+    model = word2vec(
         sg=1,
         hs=0,
         vector_size=config.dimension,
