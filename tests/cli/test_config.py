@@ -16,7 +16,7 @@ def test_what_is_shown_can_be_given_back(run, tmp_path):
     code, text, err = run("config", *options)
     assert (code, err) == (0, "")
     shown = yaml.safe_load(text)
-    assert (shown["preset"], shown["model"], shown["seed"], shown["training"]["epochs"]) == ("fast", "gccnn", 3, 7)
+    assert (shown["preset"], shown["model"], shown["seed"], shown["training"]["epochs"]) == ("fast", "GCCNN", 3, 7)
     assert shown["network"]["recurrent"] == "none"
     (tmp_path / "run.yaml").write_text(text)
     assert run("config", "--config", tmp_path / "run.yaml") == (0, text, "")

@@ -36,7 +36,7 @@ def test_file_then_overrides_then_options(tmp_path):
 
 def test_options_in_python_have_two_underscores_for_the_dot():
     options = resolve_run_config(options={"graph__window": 4, "model": "tgcnn", "seed": 3})
-    assert (options.options.graph.window, options.model, options.seed) == (4, "tgcnn", 3)
+    assert (options.options.graph.window, options.model, options.seed) == (4, "TGCNN", 3)
 
 
 @pytest.mark.parametrize("resolve", [resolve_run_config, resolve_encode_config])
