@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taxocaps.config import Between, Config
+from taxocaps.errors import MissingExtraError
 from taxocaps.taxonomy.tree import Taxonomy
 from taxocaps.taxonomy.walks import PADDING, WalkConfig, random_walks
 
@@ -59,7 +60,10 @@ def train_label_vectors(
     Returns:
         float32 [labels, dimension], in the order of `taxonomy.names`.
     """
-    from gensim.models import Word2Vec
+    try:
+        from gensim.models import Word2Vec
+    except ImportError as error:
+        raise MissingExtraError("gensim", "networks", "learning label vectors") from error
 
     walks, config = walks or WalkConfig(), config or LabelVectorsConfig()
     paths = random_walks(taxonomy, walks, seed=seed, threads=threads)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from taxocaps.config import AtLeast, Between, Config
-from taxocaps.errors import ConfigError, VectorsError
+from taxocaps.errors import ConfigError, MissingExtraError, VectorsError
 from taxocaps.files import COMPRESSIONS, format_suffix, is_decodable, open_binary, read_lines
 from taxocaps.text.vocabulary import Vocabulary
 
@@ -96,7 +96,10 @@ def train_skip_gram(
     Returns:
         float32 [vocabulary, D]: row 0 is zero, the row of unknown words and those of words too rare are random.
     """
-    from gensim.models import Word2Vec
+    try:
+        from gensim.models import Word2Vec
+    except ImportError as error:
+        raise MissingExtraError("gensim", "networks", "training word vectors") from error
 
     logging.getLogger("gensim").addHandler(logging.NullHandler())  # its warnings would end up on the screen
     counts = dict(zip(vocabulary.words, vocabulary.counts, strict=True))
