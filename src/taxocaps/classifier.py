@@ -14,6 +14,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from taxocaps.catalogue import DEFAULT_MODEL
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.labels import Classes, LabelConfig, collect_classes, label_matrix, resolve_labels
 from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
@@ -32,7 +33,7 @@ from taxocaps.taxonomy.readers import as_taxonomy
 from taxocaps.taxonomy.tree import Taxonomy
 from taxocaps.taxonomy.writers import write_taxonomy
 from taxocaps.text.pipeline import Content
-from taxocaps.workflows.config import DEFAULT_MODEL, resolve_run_config
+from taxocaps.workflows.config import resolve_run_config
 from taxocaps.workflows.explain import explain
 
 __all__ = ["TaxoCapsClassifier", "load"]

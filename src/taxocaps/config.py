@@ -191,10 +191,10 @@ def json_schema(cls: type[Config]) -> dict[str, Any]:
     """The JSON schema of a configuration; descriptions come from the docstrings of the classes."""
     schema = cls.model_json_schema()
     for part, owner in _parts(cls, schema):
-        for name, text in _documented(owner).items():
+        for name, text in {**_sections(owner), **_documented(owner)}.items():
             if name in part.get("properties", {}):
                 part["properties"][name]["description"] = text
-        part["description"] = (owner.__doc__ or "").strip().split("\n")[0]
+        part["description"] = _summary(owner)
     return schema
 
 
@@ -207,11 +207,25 @@ def _parts(cls: type[Config], schema: dict[str, Any]) -> Iterable[tuple[dict[str
             yield definitions[kind.__name__], kind
 
 
+def _sections(cls: type[Config]) -> dict[str, str]:
+    """What the sections of a configuration say of themselves, by name."""
+    kinds = {name: field.annotation for name, field in cls.model_fields.items()}
+    return {name: _summary(kind) for name, kind in kinds.items() if isinstance(kind, type) and issubclass(kind, Config)}
+
+
+def _summary(cls: type) -> str:
+    return (cls.__doc__ or "").strip().split("\n")[0]
+
+
 def _documented(cls: type) -> dict[str, str]:
-    """The section `Attributes:` of a Google docstring, by name."""
+    """The sections `Attributes:` of the Google docstrings of a class and of those it inherits from, by name."""
+    return {name: text for one in reversed(cls.__mro__) for name, text in _attributes(one.__doc__ or "").items()}
+
+
+def _attributes(docstring: str) -> dict[str, str]:
     found: dict[str, list[str]] = {}
     name = ""
-    _, _, text = (cls.__doc__ or "").partition("Attributes:\n")
+    _, _, text = docstring.partition("Attributes:\n")
     for line in text.split("\n"):
         if line.startswith(" " * 8) and not line.startswith(" " * 9) and ":" in line:
             name, _, rest = line.strip().partition(": ")

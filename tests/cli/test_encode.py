@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from taxocaps.encoding.store import open_store
+from taxocaps.encoding.store import open_store, read_manifest
 
 GOOD = '{"id": "1", "text": "Cats chase mice in the old house.", "labels": ["animal"]}\n'
 
@@ -23,7 +23,7 @@ def test_the_report(run, corpus, tmp_path):
     code, out, err = run("encode", corpus, "--out", tmp_path / "store")
     assert code == 0
     assert "documents" in out
-    assert "building words-matrices: 3 of 3" in err
+    assert "encoding documents: 3 of 3" in err
     assert len(open_store(tmp_path / "store")) == 3
     code, out, err = run("encode", corpus, "--out", tmp_path / "other", "--json")
     assert json.loads(out)["documents"] == 3
@@ -32,22 +32,18 @@ def test_the_report(run, corpus, tmp_path):
 
 
 def test_options_reach_the_store(run, corpus, tmp_path):
-    code, _, _ = run(
-        "encode",
-        corpus,
-        "--out",
-        tmp_path / "s",
-        "--set",
-        "graph.T=7",
-        "--vectors",
-        "skip-gram",
-        "--set",
-        "vectors.dimension=4",
-    )
+    options = ("--set", "graph.T=9", "--language", "de", "--preset", "fast", "--quiet")
+    assert run("encode", corpus, "--out", tmp_path / "s", *options) == (0, "", "")
+    assert open_store(tmp_path / "s").encodings["words-matrix"].words.shape[1] == 9
+    config = read_manifest(tmp_path / "s")["config"]
+    assert (config["graph"]["T"], config["graph"]["N"], config["text"]["language"]) == (9, 32, "de")
+
+
+def test_a_model_names_what_is_encoded(run, corpus, tmp_path):
+    code, out, _ = run("encode", corpus, "--out", tmp_path / "s", "--model", "svm")
     assert code == 0
-    store = open_store(tmp_path / "s")
-    assert store.matrices.words.shape[1] == 7
-    assert (tmp_path / "s" / "vectors.npy").exists()
+    assert "words-matrices" not in out
+    assert read_manifest(tmp_path / "s")["encodings"] == []
 
 
 def plain(content):
@@ -143,7 +139,7 @@ def test_a_full_disk(tmp_path):
         )
         assert ended.returncode == 2
         assert "No space left on device" in ended.stderr
-        assert "goes on from there" in ended.stderr
+        assert "continues from there" in ended.stderr
         assert ended.stderr.count("\n") == 1
         assert not (mount / "store").exists()
     finally:

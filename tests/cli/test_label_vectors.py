@@ -36,7 +36,7 @@ def test_mistakes(run, labels, tmp_path):
     for arguments, message in (
         (["--set", "walks.lenght=3"], "did you mean walks.length?"),
         (["--walks", "drunken"], "drunken"),
-        (["--set", "label_vectors.dimension=0"], "label_vectors.dimension must be from 1 to 10000; got 0"),
+        (["--set", "label_vectors.dimension=0"], "label_vectors.dimension must be from 1 to 10000; got '0'"),
     ):
         code, _, err = run("taxonomy", "embed", labels, "--out", tmp_path / "v.npz", *arguments)
         assert code == 2

@@ -86,7 +86,7 @@ BAD = {
     "neither": ([], "give either a file of documents"),
     "both": (["FILE", "--text", "x"], "give either a file of documents"),
     "missing file": (["none.jsonl"], "none.jsonl: no such file"),
-    "number and threshold": (["--text", "x", "--top-k", "2", "--threshold", "0.5"], "leave out --threshold"),
+    "number and threshold": (["--text", "x", "--top-k", "2", "--threshold", "0.5"], "leave out threshold"),
     "no labels": (["--text", "x", "--top-k", "0"], "--top-k"),
     "threshold": (["--text", "x", "--threshold", "1.5"], "--threshold"),
     "hierarchy": (["--text", "x", "--hierarchy", "some"], "--hierarchy"),

@@ -75,7 +75,7 @@ def test_quiet_and_a_token_and_the_world(toy_model, tmp_path):
         "        while not self.started: time.sleep(0.01)\n"
         "        url = f'http://127.0.0.1:{listener.getsockname()[1]}'\n"
         "        for headers in ({}, {'authorization': 'Bearer s3cret'}):\n"
-        "            print(httpx.get(url + '/v1/model', headers=headers, trust_env=False).status_code)\n"
+        "            print(httpx.get(url + '/v1/models', headers=headers, trust_env=False).status_code)\n"
         "        import os, signal; os.kill(os.getpid(), signal.SIGINT)\n"
         "    threading.Thread(target=client).start()\n"
         "    serve_on(self, listener)\n"

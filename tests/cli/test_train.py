@@ -59,7 +59,7 @@ def test_every_command_takes_a_linear_model(run, toy_files, tmp_path):
 
 def test_a_model_has_only_its_own_options(check_refused, run, toy_files, tmp_path):
     files = ("--train", toy_files.documents, "--out", tmp_path / "svm", "--model", "svm")
-    message = "SVM has no options graph; it has bag, decision, family, labels, linear, text, training"
+    message = "SVM has no options graph; it has bag, decision, labels, linear, scorer, text, validation"
     check_refused(run("train", *files, "--set", "graph.window=4"), message)
     refused = run("train", *files, "--set", "linear.loss=logistic")
     check_refused(refused, "linear.loss=logistic contradicts the model SVM")
@@ -75,7 +75,7 @@ def test_json(train, toy_files, tmp_path):
     assert (code, err) == (0, "")
     report = json.loads(out)
     assert report["out"] == str(tmp_path / "model")
-    assert report["documents"] == {"train": 8, "test": 2}
+    assert report["card"]["documents"] == {"train": 8, "test": 2}
     assert report["test"] == json.loads((tmp_path / "model" / "metrics.json").read_text())["test"]
 
 
@@ -104,7 +104,11 @@ def test_the_same_options_from_a_file(train, run, tmp_path, small, toy_files):
 def test_labels_outside_the_taxonomy_are_told(check_refused, train, tmp_path):
     (tmp_path / "strange.jsonl").write_text(GOOD + GOOD.replace("Sport", "Sprot"))
     check_refused(
-        train(documents=tmp_path / "strange.jsonl"), "strange.jsonl", "document '1'", "'Sprot'", "nearest: 'Sport'"
+        train("--quiet", documents=tmp_path / "strange.jsonl"),
+        "strange.jsonl",
+        "document '1'",
+        "'Sprot'",
+        "nearest: 'Sport'",
     )
     assert (
         "labels outside the taxonomy  1, such as Sprot"
@@ -127,7 +131,7 @@ BAD_OPTIONS = {
     "unknown language": (["--language", "xx"], "no lemmas for language 'xx'"),
     "missing stop words": (["--set", "text.stop_words=none.txt"], "text.stop_words"),
     "rows too short": (["--set", "graph.T=4"], "rows of graph.T=4 words are too short"),
-    "no graphics processor": (["--set", "training.device=cuda"], "training.device"),
+    "no GPU": (["--set", "training.device=cuda"], "training.device"),
     "both at once": (["--resume", "--overwrite"], "give one of them"),
     "missing model": (["--from", "none"], "none: no model there"),
     "missing taxonomy": (["--taxonomy", "none.tsv"], "none.tsv: no such file"),
@@ -141,7 +145,7 @@ def test_bad_options(check_refused, train, tmp_path, options, message):
     if options[-1].endswith("=cuda"):
         torch = pytest.importorskip("torch")
         if torch.cuda.is_available():
-            pytest.skip("this machine has a graphics processor")
+            pytest.skip("this machine has a GPU")
     check_refused(train(*options, "--quiet"), message)
     assert list(tmp_path.iterdir()) == []
 
@@ -168,7 +172,7 @@ def test_a_broken_record_can_be_skipped(train, tmp_path):
     (tmp_path / "bad.jsonl").write_text(GOOD + "{\n" + GOOD)
     code, out, _ = train("--on-error", "skip", "--json", documents=tmp_path / "bad.jsonl")
     assert code == 0
-    assert json.loads(out)["documents"] == {"train": 2}
+    assert json.loads(out)["card"]["documents"] == {"train": 2}
 
 
 def test_the_folder_must_be_named(check_refused, run, toy_files):
@@ -203,7 +207,7 @@ def test_an_interrupted_run(check_refused, train, tmp_path, monkeypatch):
         code, out, err = train("--epochs", "3", "--quiet")
     assert (code, out) == (130, "")
     assert err.count("\n") == 1
-    assert "--resume goes on from the last epoch" in err
+    assert "--resume continues from the last epoch" in err
     check_refused(train("--epochs", "3", "--quiet"), "has an interrupted run; give --resume")
     check_refused(train("--epochs", "4", "--quiet", "--resume"), "had other documents or options")
     assert train("--epochs", "3", "--quiet", "--resume") == (0, "", "")
@@ -211,7 +215,7 @@ def test_an_interrupted_run(check_refused, train, tmp_path, monkeypatch):
     assert weights(tmp_path / "model") == weights(tmp_path / "whole")
 
 
-def test_going_on_from_a_model(check_refused, train, toy_model, tmp_path):
+def test_starting_from_a_model(check_refused, train, toy_model, tmp_path):
     (tmp_path / "new.jsonl").write_text(GOOD.replace("Sport", "Geology") * 3)
     check_refused(train("--from", toy_model, "--quiet", documents=tmp_path / "new.jsonl"), "'Geology'")
     options = (
@@ -293,7 +297,7 @@ def test_ctrl_c(command, whole, tmp_path, is_time):
     out = tmp_path / "model"
     code, messages = send(signal.SIGINT, command, out, is_time)
     assert code == 130, messages
-    assert "interrupted; the same command with --resume goes on" in messages
+    assert "interrupted; the same command with --resume continues" in messages
     assert "Traceback" not in messages
     assert not (out / "versions.json").exists()
     finish(command, out, "--resume")
@@ -306,8 +310,8 @@ def test_killed_again_and_again(command, whole, tmp_path):
     out = tmp_path / "model"
     moments = [
         exists("run.json"),
-        exists("training"),
-        exists("validation/manifest.json"),
+        exists("stores/train/tokens"),
+        exists("stores/dev/manifest.json"),
         exists("checkpoints/last.ckpt"),
         epochs(5),
         epochs(30),

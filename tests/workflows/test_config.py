@@ -1,124 +1,220 @@
-from dataclasses import fields
+"""One configuration for every command: defaults, preset, file, --set and options, in this order."""
 
+import json
+
+import jsonschema_rs
 import pytest
 import yaml
 
-from taxocaps.catalogue.presets import PRESETS
+from taxocaps.catalogue import DEFAULT_MODEL
+from taxocaps.catalogue.models import MODELS
+from taxocaps.catalogue.presets import PRESETS, model_config
 from taxocaps.errors import ConfigError
 from taxocaps.workflows.config import (
-    TRAINING_KEYS,
-    EncodeConfig,
-    config_as_mapping,
-    config_as_yaml,
-    resolve_config,
+    config_schema,
+    resolve_corpus_config,
+    resolve_encode_config,
     resolve_run_config,
 )
-from taxocaps.workflows.run_config import RunConfig
+
+
+def graph_of(config):
+    return config.encodings["words-matrix"]
 
 
 def test_file_then_overrides_then_options(tmp_path):
     file = tmp_path / "run.toml"
     file.write_text("[graph]\nwindow = 4\nN = 50\nK = 9\n")
-    config = resolve_config(file, ["graph.N=60", "graph.K=8"], {"graph.K": 7, "corpus.text_field": "body"})
-    assert (config.graph.window, config.graph.N, config.graph.K) == (4, 60, 7)
-    assert config.corpus.text_field == "body"
+    given = (file, ["graph.N=60", "graph.K=8"], {"graph.K": 7, "corpus.text_field": "body"})
+    for config, graph in (
+        (resolve_run_config(*given), resolve_run_config(*given).options.graph),
+        (resolve_encode_config(*given), graph_of(resolve_encode_config(*given))),
+    ):
+        assert (graph.window, graph.N, graph.K) == (4, 60, 7)
+        assert config.corpus.text_field == "body"
 
 
-def test_unknown_keys_name_the_nearest():
-    with pytest.raises(ConfigError, match=r"unknown configuration key graph\.windows; did you mean graph\.window\?"):
-        resolve_config(overrides=["graph.windows=3"])
+def test_options_in_python_have_two_underscores_for_the_dot():
+    options = resolve_run_config(options={"graph__window": 4, "model": "tgcnn", "seed": 3})
+    assert (options.options.graph.window, options.model, options.seed) == (4, "TGCNN", 3)
+
+
+@pytest.mark.parametrize("resolve", [resolve_run_config, resolve_encode_config])
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("graph.windows=3", r"unknown configuration key graph\.windows; did you mean graph\.window\?"),
+        ("corpus.txt_field=x", r"unknown configuration key corpus\.txt_field; did you mean corpus\.text_field\?"),
+        ("graph=3", r"graph is a section of keys; got '3'"),
+        ("graph.distance=far", r"graph\.distance must be one of hops, count, inverse-count; got 'far'"),
+        ("graph.window=1", r"graph\.window must be from 2 to 1000; got '1'"),
+        ("text.language=[de]", r"text\.language must be text; got \['de'\]"),
+    ],
+)
+def test_a_bad_key_or_value_is_named(resolve, override, message):
+    with pytest.raises(ConfigError, match=message):
+        resolve(overrides=[override])
+
+
+def test_unknown_keys_of_the_model_name_the_nearest():
+    for override, nearest in {"trainin.epochs=3": "training", "training.epoch=3": r"training\.epochs"}.items():
+        with pytest.raises(ConfigError, match=rf"did you mean {nearest}\?"):
+            resolve_run_config(overrides=[override])
+    with pytest.raises(ConfigError, match=r"unknown configuration key linear\.c; did you mean linear\.C\?"):
+        resolve_run_config(overrides=["linear.c=3"], options={"model": "SVM"})
+
+
+@pytest.mark.parametrize(
+    ("resolve", "override", "allowed"),
+    [
+        (resolve_encode_config, "training.epochs=3", "model, preset, seed, corpus, text, graph"),
+        (resolve_encode_config, "network.units=9", "model, preset, seed, corpus, text, graph"),
+        (resolve_encode_config, "trainin.epochs=3", "model, preset, seed, corpus, text, graph"),
+        (resolve_corpus_config, "graph.window=3", "corpus"),
+        (resolve_corpus_config, "model=SVM", "corpus"),
+    ],
+)
+def test_sections_that_a_command_does_not_read_are_refused(resolve, override, allowed):
+    section = override.split("=")[0].split(".")[0]
+    with pytest.raises(ConfigError, match=f"^this command has no options {section}; it has {allowed}$"):
+        resolve(overrides=[override])
+
+
+def test_one_file_serves_all_commands(tmp_path):
+    file = tmp_path / "run.yaml"
+    config = resolve_run_config(
+        overrides=["graph.window=5", "training.epochs=3", "corpus.text_field=body"], options={"seed": 7}
+    )
+    file.write_text(config.as_yaml() + "serve: {batch: 8}\n")
+    assert resolve_run_config(file) == config
+    encode = resolve_encode_config(file)
+    assert (encode.corpus, encode.text, encode.encodings) == (
+        config.corpus,
+        config.options.text,
+        config.options.encodings,
+    )
+    assert resolve_corpus_config(file) == config.corpus
+    assert graph_of(resolve_encode_config(file, ["graph.N=9"])).N == 9
+
+
+@pytest.mark.parametrize("model", [model.name for model in MODELS])
+def test_what_encodes_for_a_model_reads_documents_as_the_model_does(model):
+    for preset in PRESETS:
+        run = resolve_run_config(options={"model": model, "preset": preset}).options
+        encode = resolve_encode_config(options={"model": model.lower(), "preset": preset})
+        assert (encode.text, encode.encodings) == (run.text, run.encodings)
 
 
 def test_a_mistake_in_a_file_names_the_file(tmp_path):
     (tmp_path / "run.yaml").write_text("text:\n  language: no\n")
-    with pytest.raises(ConfigError, match=r"run\.yaml: text\.language must be text; got False"):
-        resolve_config(tmp_path / "run.yaml")
+    for resolve in (resolve_run_config, resolve_encode_config):
+        with pytest.raises(ConfigError, match=r"run\.yaml: text\.language must be .*text; got False"):
+            resolve(tmp_path / "run.yaml")
+    (tmp_path / "run.yaml").write_text("training:\n  epoch: 3\n")
+    with pytest.raises(ConfigError, match=r"run\.yaml: unknown configuration key training\.epoch; did you mean"):
+        resolve_run_config(tmp_path / "run.yaml")
+    (tmp_path / "run.yaml").write_text("corpus:\n  split: [a]\n")
+    with pytest.raises(ConfigError, match=r"run\.yaml: corpus\.split must be text; got \['a'\]"):
+        resolve_corpus_config(tmp_path / "run.yaml")
 
 
-def test_the_written_configuration_reads_back(tmp_path):
-    config = resolve_run_config(overrides=["graph.window=5", "text.language=de"])
-    file = tmp_path / "run.yaml"
-    file.write_text(config_as_yaml(config))
-    assert resolve_run_config(file) == config
-    assert resolve_config(file).graph.window == 5
-    assert resolve_config() == EncodeConfig()
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("model", ["HE-AGCRCNN", "tgcnn(no-r)", "SVM", "HAN"])
+def test_the_written_configuration_reads_back(tmp_path, preset, model):
+    config = resolve_run_config(options={"preset": preset, "model": model, "seed": 5, "text.language": "de"})
+    (tmp_path / "run.yaml").write_text(config.as_yaml())
+    assert resolve_run_config(tmp_path / "run.yaml") == config
 
 
-def test_a_configuration_shows_what_its_model_reads(tmp_path):
+def test_a_configuration_shows_what_its_model_reads():
     config = resolve_run_config(overrides=["bag.min_documents=3"], options={"model": "svm"})
-    file = tmp_path / "run.yaml"
-    file.write_text(config_as_yaml(config))
-    assert set(yaml.safe_load(file.read_text())) == {
-        *("model", "preset", "seed", "corpus", "family", "labels", "text"),
-        *("bag", "linear", "training", "decision"),
-    }
-    assert config_as_mapping(config)["bag"]["min_documents"] == 3
-    assert resolve_run_config(file) == config
+    shown = yaml.safe_load(config.as_yaml())
+    assert shown == config.as_mapping()
+    assert list(shown) == [
+        *("model", "preset", "seed", "corpus", "scorer", "labels", "text", "validation", "decision", "bag", "linear"),
+    ]
+    assert shown["bag"]["min_documents"] == 3
 
 
 def test_a_file_is_read_for_the_model_that_is_asked_for(tmp_path):
     file = tmp_path / "run.yaml"
     file.write_text("network: {widths: [2, 3]}")
-    assert resolve_run_config(file, options={"model": "CNN-non-static"}).network.widths == (2, 3)
+    assert resolve_run_config(file, options={"model": "CNN-non-static"}).options.network.widths == (2, 3)
     with pytest.raises(ConfigError, match=r"run\.yaml: unknown configuration key network\.widths"):
         resolve_run_config(file)
 
 
-def test_training_keys_are_those_that_only_training_reads():
-    assert set(TRAINING_KEYS) == {f.name for f in fields(RunConfig)} - {f.name for f in fields(EncodeConfig)}
-    assert {f.name for f in fields(EncodeConfig)} < {f.name for f in fields(RunConfig)}
-
-
-def test_a_file_for_training_serves_other_commands_too(tmp_path):
-    file = tmp_path / "run.yaml"
-    file.write_text(config_as_yaml(resolve_run_config(overrides=["graph.window=5", "training.epochs=3", "seed=7"])))
-    config = resolve_config(file, ["network.units=9"])
-    assert isinstance(config, EncodeConfig)
-    assert (config.graph.window, config.graph.N) == (5, resolve_run_config().graph.N)
-    with pytest.raises(ConfigError, match="trainin"):
-        resolve_config(overrides=["trainin.epochs=3"])
-
-
 def test_a_run_begins_with_its_preset_and_its_model(tmp_path):
-    config = resolve_run_config(options={"preset": "paper-rcv1", "model": "gccnn"})
+    config = resolve_run_config(options={"preset": "paper-rcv1", "model": "gccnn"}).options
     assert (config.graph.N, config.graph.T, config.network.channels) == (100, 20, 64)
     assert (config.network.recurrent, config.network.head, config.loss.label_weights) == ("none", "capsule", "uniform")
     file = tmp_path / "run.toml"
     file.write_text('preset = "paper-rcv1"\nmodel = "GCCNN"\n[graph]\nN = 50\nT = 19\n')
     config = resolve_run_config(file, ["graph.T=18"], {"preset": "paper-eurlex"})
     assert (config.preset, config.model) == ("paper-eurlex", "GCCNN")
-    assert (config.graph.N, config.graph.T, config.network.compress) == (50, 18, 128)
+    assert (config.options.graph.N, config.options.graph.T, config.options.network.compress) == (50, 18, 128)
 
 
-def test_the_default_preset_is_the_defaults():
-    assert resolve_run_config() == RunConfig()
+def test_without_any_option_the_default_model_has_its_defaults():
+    config = resolve_run_config()
+    assert (config.model, config.preset, config.seed) == (DEFAULT_MODEL, "default", 0)
+    assert config.options == model_config(DEFAULT_MODEL, "default")
 
 
-def test_what_contradicts_the_model_is_refused(tmp_path):
+def test_every_model_can_be_asked_for_by_its_name_in_any_case():
+    for model in MODELS:
+        options = resolve_run_config(options={"model": model.name.lower()}).options.as_mapping()
+        for section, values in model.axes.items():
+            decided = json.loads(json.dumps(values))
+            found = options[section]
+            assert ({key: found[key] for key in decided} if isinstance(decided, dict) else found) == decided
+
+
+def test_what_contradicts_the_model_is_refused():
     with pytest.raises(ConfigError, match=r"network\.head=dense contradicts the model GCCNN, which has capsule"):
         resolve_run_config(overrides=["network.head=dense"], options={"model": "gccnn"})
-    with pytest.raises(ConfigError, match=r"no model is called 'GCCN'; did you mean GCCNN\?"):
-        resolve_run_config(overrides=["model=GCCN"])
-    with pytest.raises(ConfigError, match=r"no preset is called 'fats'; did you mean fast\?"):
-        resolve_run_config(overrides=["preset=fats"])
+    for resolve in (resolve_run_config, resolve_encode_config):
+        with pytest.raises(ConfigError, match=r"no model is called 'GCCN'; did you mean GCCNN\?"):
+            resolve(overrides=["model=GCCN"])
+        with pytest.raises(ConfigError, match=r"no preset is called 'fats'; did you mean fast\?"):
+            resolve(overrides=["preset=fats"])
 
 
-def test_a_mistake_in_a_file_for_training_names_the_file(tmp_path):
-    (tmp_path / "run.yaml").write_text("training:\n  epoch: 3\n")
-    with pytest.raises(ConfigError, match=r"run\.yaml: unknown configuration key training\.epoch; did you mean"):
-        resolve_run_config(tmp_path / "run.yaml")
+@pytest.mark.parametrize("seed", [-1, 2**31, 1.5, "x"])
+def test_seeds_are_whole_numbers_that_every_library_takes(seed):
+    with pytest.raises(ConfigError, match="seed must be"):
+        resolve_run_config(options={"seed": seed})
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-@pytest.mark.parametrize("model", ["HE-AGCRCNN", "tgcnn(no-r)"])
-def test_a_written_run_reads_back(tmp_path, preset, model):
-    config = resolve_run_config(overrides=["training.epochs=3"], options={"preset": preset, "model": model, "seed": 5})
-    (tmp_path / "run.yaml").write_text(config_as_yaml(config))
-    assert resolve_run_config(tmp_path / "run.yaml") == config
+def every_property(schema):
+    definitions = schema["$defs"]
+    for name, about in schema["properties"].items():
+        yield name, about
+        parts = [about, *about.get("allOf", ()), *about.get("anyOf", ()), *about.get("oneOf", ())]
+        for part in parts:
+            if "$ref" in part:
+                section = definitions[part["$ref"].rpartition("/")[2]]
+                for key, value in section.get("properties", {}).items():
+                    yield f"{name}.{key}", value
 
 
-def test_the_section_of_the_server_may_stand_in_the_same_file(tmp_path):
-    file = tmp_path / "run.yaml"
-    file.write_text("serve: {batch: 8}\ngraph: {N: 9}")
-    assert resolve_config(file).graph.N == 9
-    assert resolve_run_config(file).graph.N == 9
+@pytest.mark.parametrize("model", ["SVM", "HE-AGCRCNN", "HAN"])
+def test_the_schema_describes_every_option_of_a_model(model):
+    schema = config_schema(model)
+    found = dict(every_property(schema))
+    for section, values in resolve_run_config(options={"model": model}).as_mapping().items():
+        assert section in found
+        for key in values if isinstance(values, dict) else ():
+            assert f"{section}.{key}" in found
+    undescribed = [name for name, about in found.items() if not about.get("description")]
+    assert undescribed == []
+
+
+@pytest.mark.parametrize("model", ["SVM", "HE-AGCRCNN", "HAN"])
+def test_what_is_written_is_valid_by_its_schema(model):
+    schema = config_schema(model)
+    validator = jsonschema_rs.Draft202012Validator(schema)  # refuses what is no schema
+    written = yaml.safe_load(resolve_run_config(options={"model": model}).as_yaml())
+    assert [error.message for error in validator.iter_errors(written)] == []
+    assert not validator.is_valid({**written, "nonsense": 1})
+    assert not validator.is_valid({**written, "text": {"language": 7}})

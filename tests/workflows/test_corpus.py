@@ -1,9 +1,7 @@
 import pytest
 
-from taxocaps.corpus.readers import CorpusConfig
-from taxocaps.corpus.readers import read_documents
+from taxocaps.corpus.readers import CorpusConfig, read_documents
 from taxocaps.errors import CorpusError
-from taxocaps.text.pipeline import TextConfig
 from taxocaps.workflows.corpus import check_corpus, convert_corpus
 
 
@@ -64,7 +62,7 @@ def test_files_of_one_name_are_told_apart(tmp_path):
 
 def test_words_are_counted_by_the_text_pipeline_of_a_language(files):
     rough = check_corpus([files / "train.jsonl"])
-    kept = check_corpus([files / "train.jsonl"], text=TextConfig())
+    kept = check_corpus([files / "train.jsonl"], language="en")
     assert rough.corpus.splits["train"].words.max == 2
     assert kept.corpus.splits["train"].words.max == 1
 

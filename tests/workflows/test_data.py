@@ -68,10 +68,10 @@ def test_files_are_replaced_by_a_second_run(tmp_path, abstracts):
 
 def test_a_split_with_a_wrong_count_does_not_appear(tmp_path, abstracts, monkeypatch):
     from taxocaps.datasets import arxiv
-    from taxocaps.datasets.loading import Streamed
+    from taxocaps.datasets.loading import StreamedSplit
 
     real = arxiv.load(abstracts)
-    splits = {"train": Streamed(lambda: iter(real.splits["train"]), title="News", expected=99)}
+    splits = {"train": StreamedSplit(lambda: iter(real.splits["train"]), title="News", expected=99)}
     wrong = type(real)("news", splits, real.taxonomy)
     monkeypatch.setattr(arxiv, "load", lambda source, check, progress: wrong)
     with pytest.raises(CorpusError, match="officially there are 99"):

@@ -12,12 +12,11 @@ import pytest
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.writers import write_documents
 from taxocaps.datasets import toy
-from taxocaps.errors import ConfigError, CorpusError, FileError, GraphError, StoreError, TaxocapsError, WriteError
+from taxocaps.encoding.store import open_store, read_manifest
+from taxocaps.errors import ConfigError, CorpusError, FileError, GraphError, WriteError
 from taxocaps.graph.document_graph import GraphOfWords
-from taxocaps.encoding.store import open_store
 from taxocaps.text.pipeline import TextPipeline
-from taxocaps.text.vocabulary import Vocabulary
-from taxocaps.workflows.config import EncodeConfig, resolve_config
+from taxocaps.workflows.config import resolve_encode_config
 from taxocaps.workflows.encode import encode
 
 
@@ -29,19 +28,34 @@ def corpus(tmp_path):
     return path
 
 
-def test_the_store_holds_the_readable_rows(tmp_path, corpus):
+def contents(folder):
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_the_store_holds_words_and_readable_rows(tmp_path, corpus):
     report = encode(str(corpus), str(tmp_path / "store"), threads=2)
     store = open_store(str(tmp_path / "store"))
-    vocabulary = Vocabulary.load(tmp_path / "store" / "vocabulary.tsv")
+    matrices, graph = store.encodings["words-matrix"], resolve_encode_config().encodings["words-matrix"]
     records = [json.loads(line) for line in corpus.read_text().splitlines()]
     assert report.documents == len(store) == len(records)
     assert report.without_words == 2
-    assert report.rows == len(store.matrices.words)
-    for number, record in enumerate(records):
-        rows = GraphOfWords(TextPipeline()(record["text"]).words).rows()
-        begin, end = store.matrices.offsets[number : number + 2]
-        found = [[vocabulary.word(int(i)) for i in row if i] for row in store.matrices.words[begin:end]]
+    assert report.rows == len(matrices.words)
+    assert report.words == len(store.tokens.ids)
+    tokens = TextPipeline().tokenize([record["text"] for record in records])
+    for number in range(len(records)):
+        words = tokens.document(number)
+        assert store.tokens.document(number) == words
+        rows = GraphOfWords(words, tokens.document_sentence_ends(number), graph).rows()
+        begin, end = matrices.offsets[number : number + 2]
+        found = [[store.tokens.words[word - 2] for word in row if word] for row in matrices.words[begin:end]]
         assert found == [list(row.words) for row in rows]
+
+
+def test_a_store_for_a_model_has_what_the_model_reads(tmp_path, corpus):
+    for model, arrays in {"SVM": {"tokens"}, "CNN-non-static": {"tokens"}, "TGCNN": {"tokens", "words-matrix"}}.items():
+        report = encode(corpus, tmp_path / model, model=model)
+        assert {path.name for path in (tmp_path / model).iterdir() if path.is_dir()} == arrays
+        assert bool(report.rows) == ("words-matrix" in arrays)
 
 
 def test_ids_and_labels_stand_beside_the_arrays(tmp_path, corpus):
@@ -53,17 +67,14 @@ def test_ids_and_labels_stand_beside_the_arrays(tmp_path, corpus):
 
 
 def test_the_manifest_tells_what_the_store_was_made_from(tmp_path, corpus):
-    config = resolve_config(overrides=["graph.window=4", "graph.N=7"])
-    encode(corpus, tmp_path / "a", config)
-    encode(corpus, tmp_path / "b", config)
+    encode(corpus, tmp_path / "a", resolve_encode_config(overrides=["graph.window=4", "graph.N=7"]))
+    encode(corpus, tmp_path / "b", graph__window=4, graph__N=7)
     encode(corpus, tmp_path / "c")
-    a, b, c = (open_store(tmp_path / name).manifest for name in "abc")
-    assert a["config"]["graph"]["window"] == 4
-    assert a["hashes"] == b["hashes"]
-    assert a["hashes"]["config"] != c["hashes"]["config"]
-    assert a["hashes"]["source"] == c["hashes"]["source"]
-    with pytest.raises(StoreError, match="encoded with another config"):
-        open_store(tmp_path / "c", expected=a["hashes"])
+    a, b, c = (read_manifest(tmp_path / name) for name in "abc")
+    assert (a["config"]["graph"]["window"], a["config"]["graph"]["N"]) == (4, 7)
+    assert a == b
+    assert a["config"] != c["config"]
+    assert a["hashes"] == c["hashes"]
 
 
 def test_nothing_but_the_store_is_left(tmp_path, corpus):
@@ -71,29 +82,19 @@ def test_nothing_but_the_store_is_left(tmp_path, corpus):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["corpus.jsonl", "store"]
 
 
-def test_another_vocabulary_is_used_as_it_is(tmp_path, corpus):
-    encode(corpus, tmp_path / "train")
-    other = tmp_path / "test.jsonl"
-    write_documents([Document("Zyzzyva wombats chase quokkas.")], other)
-    encode(other, tmp_path / "test", vocabulary=tmp_path / "train")
-    train, test = open_store(tmp_path / "train"), open_store(tmp_path / "test")
-    assert test.manifest["hashes"]["vocabulary"] == train.manifest["hashes"]["vocabulary"]
-    assert 1 in test.matrices.words
-
-
 def test_overwriting(tmp_path, corpus):
-    encode(corpus, tmp_path / "store", resolve_config(overrides=["graph.N=3"]))
+    encode(corpus, tmp_path / "store", resolve_encode_config(overrides=["graph.N=3"]))
     with pytest.raises(FileError, match=r"exists already; .* --overwrite"):
         encode(corpus, tmp_path / "store")
     encode(corpus, tmp_path / "store", overwrite=True)
-    assert open_store(tmp_path / "store").manifest["config"]["graph"]["N"] == 100
+    assert read_manifest(tmp_path / "store")["config"]["graph"]["N"] == 80
 
 
 def test_foreign_folders_are_never_overwritten(tmp_path, corpus):
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "thesis.txt").write_text("years of work")
     for target in (tmp_path / "home", corpus):
-        with pytest.raises(FileError, match="exists and is not an encoded store"):
+        with pytest.raises(FileError, match="exists and is not a store"):
             encode(corpus, target, overwrite=True)
     assert (tmp_path / "home" / "thesis.txt").exists()
     (tmp_path / "empty").mkdir()
@@ -103,26 +104,17 @@ def test_foreign_folders_are_never_overwritten(tmp_path, corpus):
         encode(corpus, tmp_path / "empty", overwrite=True)
 
 
-def test_trained_vectors(tmp_path, corpus):
-    config = resolve_config(overrides=["vectors.source=skip-gram", "vectors.dimension=8", "vectors.epochs=1"])
-    stages = set()
-    report = encode(corpus, tmp_path / "store", config, progress=lambda stage, done, total=None: stages.add(stage))
-    vectors = np.load(tmp_path / "store" / "vectors.npy")
-    assert vectors.shape == (report.vocabulary, 8)
-    assert not vectors[0].any()
-    assert stages == {"reading documents", "training word vectors", "building words-matrices"}
+def test_people_are_told_where_the_work_stands(tmp_path, corpus):
+    told = {}
+    encode(corpus, tmp_path / "store", progress=lambda stage, done, total=None: told.update({stage: (done, total)}))
+    assert told == {"reading documents": (14, None), "encoding documents": (14, 14)}
 
 
-def test_vectors_from_a_file(tmp_path, corpus):
-    (tmp_path / "glove.txt").write_text("cat 1 2 3\nmarket 4 5 6\n")
-    config = resolve_config(overrides=[f"vectors.source={tmp_path / 'glove.txt'}", "vectors.dimension=3"])
-    report = encode(corpus, tmp_path / "store", config)
-    vectors = np.load(tmp_path / "store" / "vectors.npy")
-    assert vectors.shape == (report.vocabulary, 3)
-    assert 0 <= report.vectors_found < 1
-    with pytest.raises(TaxocapsError, match=r"missing\.txt"):
-        encode(corpus, tmp_path / "other", resolve_config(overrides=["vectors.source=missing.txt"]))
-    assert not (tmp_path / "other").exists()
+@pytest.mark.parametrize("option", ["vectors__source", "training__epochs", "network__units", "bag__counts"])
+def test_options_that_documents_are_not_read_by_are_refused(tmp_path, corpus, option):
+    with pytest.raises(ConfigError, match=f"this command has no options {option.split('__')[0]}; it has model, preset"):
+        encode(corpus, tmp_path / "store", **{option: "x"})
+    assert not (tmp_path / "store").exists()
 
 
 def test_broken_records_are_skipped_and_reported_when_asked(tmp_path):
@@ -131,7 +123,7 @@ def test_broken_records_are_skipped_and_reported_when_asked(tmp_path):
     with pytest.raises(CorpusError, match=r"corpus\.jsonl, line 2"):
         encode(path, tmp_path / "store")
     assert not (tmp_path / "store").exists()
-    report = encode(path, tmp_path / "store", resolve_config(overrides=["corpus.on_error=skip"]))
+    report = encode(path, tmp_path / "store", resolve_encode_config(overrides=["corpus.on_error=skip"]))
     assert (report.documents, report.skipped, len(report.problems)) == (1, 2, 2)
 
 
@@ -139,7 +131,7 @@ def test_too_many_words_for_dijkstra_names_the_document(tmp_path):
     path = tmp_path / "corpus.jsonl"
     write_documents([Document("short"), Document(tokens=tuple(f"w{i}" for i in range(5_001)), id="long")], path)
     with pytest.raises(GraphError, match=r"corpus\.jsonl, document 'long': 5,001 distinct .*graph\.distance=count"):
-        encode(path, tmp_path / "store", resolve_config(overrides=["graph.distance=count"]))
+        encode(path, tmp_path / "store", resolve_encode_config(overrides=["graph.distance=count"]))
     assert not (tmp_path / "store").exists()
 
 
@@ -156,7 +148,7 @@ class StopError(Exception):
     pass
 
 
-def test_interrupted_work_goes_on_and_ends_the_same(tmp_path):
+def test_interrupted_work_continues_and_ends_the_same(tmp_path):
     corpus = tmp_path / "corpus.jsonl"
     write_many(corpus, 3_000)
     encode(corpus, tmp_path / "whole")
@@ -174,13 +166,12 @@ def test_interrupted_work_goes_on_and_ends_the_same(tmp_path):
     after = []
 
     def look(stage, done, total=None):
-        if stage == "building words-matrices" and not after:
+        if stage == "encoding documents" and not after:
             after.extend(path.stat().st_mtime_ns for path in kept)
 
     encode(corpus, tmp_path / "store", progress=look)
     assert after == times
-    for name in ("words.npy", "blocks.npy", "offsets.npy", "vocabulary.tsv", "documents.jsonl", "manifest.json"):
-        assert (tmp_path / "store" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    assert contents(tmp_path / "store") == contents(tmp_path / "whole")
 
 
 def stopped_in(stage_to_stop):
@@ -191,20 +182,16 @@ def stopped_in(stage_to_stop):
     return stop
 
 
-@pytest.mark.parametrize("stage", ["reading documents", "training word vectors", "building words-matrices"])
+@pytest.mark.parametrize("stage", ["reading documents", "encoding documents"])
 def test_nothing_of_an_interrupted_run_gets_into_another(tmp_path, corpus, stage):
-    vectors = resolve_config(overrides=["vectors.source=skip-gram", "vectors.dimension=4"])
     with pytest.raises(StopError):
-        encode(corpus, tmp_path / "store", vectors, progress=stopped_in(stage))
+        encode(corpus, tmp_path / "store", progress=stopped_in(stage))
     other = tmp_path / "other.jsonl"
     write_documents([Document("Quite another document.")], other)
-    encode(other, tmp_path / "store")
-    encode(other, tmp_path / "clean")
-    names = sorted(path.name for path in (tmp_path / "clean").iterdir())
-    assert sorted(path.name for path in (tmp_path / "store").iterdir()) == names
-    assert "vectors.npy" not in names
-    for name in names:
-        assert (tmp_path / "store" / name).read_bytes() == (tmp_path / "clean" / name).read_bytes()
+    for target in ("store", "clean"):
+        encode(other, tmp_path / target, model="SVM")
+    assert contents(tmp_path / "store") == contents(tmp_path / "clean")
+    assert not any("matrix" in name for name in contents(tmp_path / "store"))
 
 
 def test_a_damaged_chunk_of_an_interrupted_run_is_made_again(tmp_path, corpus):
@@ -232,23 +219,16 @@ def test_one_run_at_a_time(tmp_path, corpus):
 
     encode(corpus, tmp_path / "store", progress=start_another)
     encode(corpus, tmp_path / "clean")
-    assert (tmp_path / "store" / "words.npy").read_bytes() == (tmp_path / "clean" / "words.npy").read_bytes()
-
-
-def test_the_vocabulary_of_a_store_comes_with_its_options(tmp_path, corpus):
-    encode(corpus, tmp_path / "train", resolve_config(overrides=["graph.T=30", "text.lowercase=false"]))
-    with pytest.raises(ConfigError, match=r"train was encoded with text\.lowercase=False, not True"):
-        encode(corpus, tmp_path / "test", vocabulary=tmp_path / "train")
-    encode(corpus, tmp_path / "test", vocabulary=tmp_path / "train" / "vocabulary.tsv")
+    assert contents(tmp_path / "store") == contents(tmp_path / "clean")
 
 
 def test_the_source_hash_is_of_the_documents_alone(tmp_path, corpus):
     encode(corpus, tmp_path / "a")
-    encode(corpus, tmp_path / "b", resolve_config(overrides=["text.lemmas=none"]))
+    encode(corpus, tmp_path / "b", resolve_encode_config(overrides=["text.lemmas=none"]))
     relabelled = tmp_path / "relabelled.jsonl"
     relabelled.write_text(corpus.read_text().replace('"labels": [', '"labels": ["new", '))
     encode(relabelled, tmp_path / "c")
-    a, b, c = (open_store(tmp_path / name).manifest["hashes"]["source"] for name in "abc")
+    a, b, c = (read_manifest(tmp_path / name)["hashes"]["source"] for name in "abc")
     assert a == b != c
 
 
@@ -308,7 +288,3 @@ def test_a_killed_process_leaves_no_store_and_can_be_resumed(tmp_path, kind):
         assert "Traceback" not in messages
     subprocess.run([*command, "--quiet"], check=True)
     assert len(open_store(tmp_path / "store")) == 60_000
-
-
-def test_defaults_are_those_of_the_dataclasses():
-    assert resolve_config() == EncodeConfig()

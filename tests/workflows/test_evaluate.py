@@ -11,7 +11,7 @@ from taxocaps.corpus.readers import CorpusConfig
 from taxocaps.corpus.writers import write_documents
 from taxocaps.errors import CorpusError, FileError
 from taxocaps.workflows.config import resolve_run_config
-from taxocaps.workflows.evaluate import evaluate_model, evaluate_predictions
+from taxocaps.workflows.evaluate import evaluate, evaluate_predictions
 from taxocaps.workflows.predict import predict_file
 from taxocaps.workflows.train import TrainFiles, train
 
@@ -32,18 +32,18 @@ def write(tmp_path):
 
 
 def test_figures_are_those_of_the_training_report(toy_model, toy_files):
-    found = evaluate_model(toy_model, toy_files.documents, CorpusConfig(split="test"))
+    found = evaluate(toy_model, toy_files.documents, corpus=CorpusConfig(split="test"))
     figures = json.loads((toy_model / "metrics.json").read_text())
     for section, values in found.as_dict().items():
         if section in ("flat", "hierarchical", "label_rows", "level_rows", "documents", "labels", "unseen"):
             assert values == figures["test"][section]
     assert found.calibration_error == pytest.approx(figures["test"]["calibration_error"], abs=1e-5)
-    found = evaluate_model(toy_model, toy_files.documents, CorpusConfig(split="dev"))
+    found = evaluate(toy_model, toy_files.documents, corpus=CorpusConfig(split="dev"))
     assert found.flat.micro.f1 == pytest.approx(figures["validation"]["flat"]["micro"]["f1"])
 
 
 def test_predictions_give_the_same_figures_as_the_model(toy_model, toy_files, predictions):
-    by_model = evaluate_model(toy_model, toy_files.documents)
+    by_model = evaluate(toy_model, toy_files.documents)
     found = evaluate_predictions(predictions, toy_files.documents, taxonomy=toy_files.taxonomy)
     assert found.documents == by_model.documents == 12
     assert found.label_rows == by_model.label_rows
@@ -110,7 +110,7 @@ def test_documents_without_ids_are_matched_as_predict_names_them(toy_model, tmp_
     )
     predict_file(toy_model, truth, tmp_path / "p.jsonl")
     found = evaluate_predictions(tmp_path / "p.jsonl", truth)
-    assert found.flat.micro == evaluate_model(toy_model, truth).flat.micro
+    assert found.flat.micro == evaluate(toy_model, truth).flat.micro
 
 
 def test_predictions_that_do_not_fit_the_truth(write):
@@ -148,7 +148,7 @@ def test_nothing_to_measure_against(toy_model, write):
     with pytest.raises(
         CorpusError, match=r"bare\.jsonl: no document carries a label; there is nothing to measure against"
     ):
-        evaluate_model(toy_model, bare)
+        evaluate(toy_model, bare)
     with pytest.raises(CorpusError, match="nothing to measure against"):
         evaluate_predictions(write("p.jsonl", {"id": "1", "labels": []}), bare)
     with pytest.raises(FileError, match=r"none\.jsonl"):
@@ -160,7 +160,7 @@ def test_unknown_labels_count_as_missed(toy_model, toy_files, tmp_path):
     write_documents(documents, tmp_path / "known.jsonl")
     stranger = [Document(d.text, id=d.id, labels=(*d.labels, "Cooking", f"only {d.id}")) for d in documents]
     write_documents(stranger, tmp_path / "unknown.jsonl")
-    known, unknown = (evaluate_model(toy_model, tmp_path / f"{name}.jsonl") for name in ("known", "unknown"))
+    known, unknown = (evaluate(toy_model, tmp_path / f"{name}.jsonl") for name in ("known", "unknown"))
     assert unknown.unseen == {"Cooking": 2, "only astronomy-moon": 1, "only football-transfer": 1}
     assert unknown.flat.micro.precision == known.flat.micro.precision
     assert unknown.flat.micro.recall == pytest.approx(known.flat.micro.recall * 6 / 10)
@@ -174,14 +174,14 @@ def test_unknown_labels_count_as_missed_though_ancestors_are_added(toy_files, tm
     write_documents([Document("cats chase mice", labels=("Football", "Cooking"))], tmp_path / "test.jsonl")
     config = resolve_run_config(overrides=[*tiny, "labels.ancestors=add", "decision.rule=top-k", "decision.k=3"])
     train(TrainFiles(tmp_path / "train.jsonl", toy_files.taxonomy), tmp_path / "model", config)
-    found = evaluate_model(tmp_path / "model", tmp_path / "test.jsonl")
+    found = evaluate(tmp_path / "model", tmp_path / "test.jsonl")
     assert found.unseen == {"Cooking": 1}
     assert (found.flat.micro.precision, found.flat.micro.recall) == (1.0, 0.75)
 
 
 def test_people_are_told(toy_model, toy_files):
     told = []
-    evaluate_model(
+    evaluate(
         toy_model, toy_files.documents, progress=lambda stage, done, total=None, note="": told.append((done, total))
     )
-    assert told == [(0, 12), (12, 12)]
+    assert told == [(12, None), (12, 12)]

@@ -5,7 +5,8 @@ import pytest
 from taxocaps.corpus.document import Document
 from taxocaps.errors import CorpusError, FileError
 from taxocaps.scorers.persistence import load_model
-from taxocaps.workflows.explain import explain, find_document
+from taxocaps.workflows.explain import explain
+from taxocaps.workflows.sources import find_document
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,7 @@ def test_documents_by_id_and_by_place(toy_files, tmp_path):
 BAD = {
     "unknown id": ('{"text": "x"}\n', "7", "no document has the id '7'"),
     "several": ('{"text": "x"}\n{"text": "y"}\n', None, "has several documents; choose one of them with --id"),
-    "none": ("", None, "there are no documents in it"),
+    "none": ("", None, "contains no documents"),
 }
 
 
@@ -55,9 +56,9 @@ def test_documents_that_are_not_there(tmp_path, content, id, message):
         find_document(path, id)
 
 
-def test_the_only_document_needs_no_id_and_is_not_overwritten(tmp_path):
+def test_the_only_document_needs_no_id_and_is_not_overwritten(model, tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": "x"}\n')
-    assert find_document(path).text == "x"
+    assert find_document(path).text == explain(model, path).text == "x"
     with pytest.raises(FileError, match="is the input itself"):
-        find_document(path, out=path)
+        explain(model, path, out=path)

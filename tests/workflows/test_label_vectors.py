@@ -8,7 +8,7 @@ from taxocaps.taxonomy.walks import WalkConfig
 from taxocaps.text.vectors import load_vectors
 from taxocaps.workflows.label_vectors import EmbedConfig, embed_taxonomy, reconstruct_taxonomy
 
-SMALL = EmbedConfig(WalkConfig(length=60, per_label=60), LabelVectorsConfig(dimension=12, epochs=2))
+SMALL = EmbedConfig(walks=WalkConfig(length=60, per_label=60), label_vectors=LabelVectorsConfig(dimension=12, epochs=2))
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from taxocaps.corpus.readers import CorpusConfig
 from taxocaps.corpus.writers import write_documents
 from taxocaps.errors import ConfigError, CorpusError, FileError, ModelError
 from taxocaps.scorers.persistence import load_model
-from taxocaps.workflows.predict import Choice, predict_documents, predict_file, predict_texts
+from taxocaps.workflows.predict import DecisionOptions, predict, predict_documents, predict_file
 
 TEXTS = ["The striker scored for his club.", "", "Astronomers saw a comet and a planet.", "the of and"]
 WORDLESS = (1, 3)
@@ -32,14 +32,18 @@ def names(prediction):
     return [one.label for one in prediction.labels]
 
 
-def predict(model, choice=None, texts=TEXTS):
-    return list(predict_documents(model, map(Document, texts), choice))
+def scores_of(model, texts=TEXTS):
+    return model.scores(model.scorer.encoder.encode([Document(text) for text in texts]))
+
+
+def label(model, options=None, texts=TEXTS):
+    return list(predict_documents(model, map(Document, texts), options))
 
 
 def test_labels_are_those_of_the_model_the_surest_first(model):
-    scores = model.scores(TEXTS)
-    wanted = [set(labels) for labels in model.classes.lists(model.choose(scores))]
-    found = predict(model)
+    scores = scores_of(model)
+    wanted = [set(labels) for labels in model.classes.label_lists(model.choose(scores))]
+    found = label(model)
     assert [set(names(prediction)) for prediction in found] == wanted
     for row, prediction in zip(scores, found, strict=True):
         given = [one.score for one in prediction.labels]
@@ -50,8 +54,8 @@ def test_labels_are_those_of_the_model_the_surest_first(model):
 
 
 def test_a_text_without_words_gets_a_warning_and_never_a_label(model):
-    for choice in (None, Choice(top_k=3), Choice(threshold=0.0), Choice(at_least=2)):
-        found = predict(model, choice)
+    for options in (None, DecisionOptions(top_k=3), DecisionOptions(threshold=0.0), DecisionOptions(at_least=2)):
+        found = label(model, options)
         assert [prediction.warning is not None for prediction in found] == [n in WORDLESS for n in range(4)]
         assert all(not found[number].labels for number in WORDLESS)
     assert "warning" in found[1].as_dict()
@@ -60,42 +64,42 @@ def test_a_text_without_words_gets_a_warning_and_never_a_label(model):
 
 def test_so_many_labels(model):
     for k in (1, 2, 10, 99):
-        found = predict(model, Choice(top_k=k, hierarchy="as-is"))
+        found = label(model, DecisionOptions(top_k=k, hierarchy="as-is"))
         assert [len(prediction.labels) for prediction in found] == [min(k, 10), 0, min(k, 10), 0]
-    order = sorted(model.classes.names, key=lambda name: -model.scores(TEXTS)[0][model.classes.names.index(name)])
+    order = sorted(model.classes.names, key=lambda name: -scores_of(model)[0][model.classes.names.index(name)])
     assert names(found[0]) == order
 
 
 def test_one_threshold_for_all(model):
-    scores = model.scores(TEXTS)
+    scores = scores_of(model)
     for threshold in (0.0, 0.5, 0.9):
-        found = predict(model, Choice(threshold=threshold, hierarchy="as-is"))
+        found = label(model, DecisionOptions(threshold=threshold, hierarchy="as-is"))
         assert [len(prediction.labels) for prediction in found] == [
             0 if number in WORDLESS else int((row >= threshold).sum()) for number, row in enumerate(scores)
         ]
 
 
 def test_at_least_so_many(model):
-    nothing = predict(model, Choice(threshold=1.0))
+    nothing = label(model, DecisionOptions(threshold=1.0))
     assert not any(prediction.labels for prediction in nothing)
-    found = predict(model, Choice(threshold=1.0, at_least=1, hierarchy="as-is"))
-    best = predict(model, Choice(top_k=1, hierarchy="as-is"))
+    found = label(model, DecisionOptions(threshold=1.0, at_least=1, hierarchy="as-is"))
+    best = label(model, DecisionOptions(top_k=1, hierarchy="as-is"))
     assert [names(prediction) for prediction in found] == [names(prediction) for prediction in best]
 
 
 def test_the_rule_about_ancestors(model):
     taxonomy = model.classes.taxonomy
-    plain = [set(names(p)) for p in predict(model, Choice(top_k=2, hierarchy="as-is"))]
-    closed = [set(names(p)) for p in predict(model, Choice(top_k=2, hierarchy="add-ancestors"))]
-    assert closed == [set(taxonomy.close(labels)) for labels in plain]
-    dropped = [set(names(p)) for p in predict(model, Choice(top_k=2, hierarchy="drop-orphans"))]
+    plain = [set(names(p)) for p in label(model, DecisionOptions(top_k=2, hierarchy="as-is"))]
+    closed = [set(names(p)) for p in label(model, DecisionOptions(top_k=2, hierarchy="add-ancestors"))]
+    assert closed == [set(taxonomy.with_ancestors(labels)) for labels in plain]
+    dropped = [set(names(p)) for p in label(model, DecisionOptions(top_k=2, hierarchy="drop-orphans"))]
     for labels, kept in zip(plain, dropped, strict=True):
-        assert kept == {name for name in labels if set(taxonomy.close([name])) <= labels}
+        assert kept == {name for name in labels if set(taxonomy.with_ancestors([name])) <= labels}
 
 
 def test_what_excludes_itself():
-    with pytest.raises(ConfigError, match="--top-k takes labels whatever their scores; leave out --threshold"):
-        Choice(top_k=2, threshold=0.5)
+    with pytest.raises(ConfigError, match="top_k takes labels whatever their scores; leave out threshold"):
+        DecisionOptions(top_k=2, threshold=0.5)
 
 
 def test_documents_without_an_id_are_counted(model):
@@ -111,7 +115,7 @@ def test_documents_are_taken_as_they_come(model):
             taken.append(1)
             yield Document("The striker scored.")
 
-    stream = predict_documents(model, endless(), Choice(top_k=1))
+    stream = predict_documents(model, endless(), DecisionOptions(top_k=1))
     assert next(stream).labels
     assert len(taken) <= 256
     for _ in range(600):
@@ -121,9 +125,9 @@ def test_documents_are_taken_as_they_come(model):
 
 def test_alone_or_among_others_a_document_gets_the_same(model):
     many = [TEXTS[number % 4] for number in range(300)]
-    found = predict(model, texts=many)
+    found = label(model, texts=many)
     for number in (0, 2, 255, 256, 298):
-        (alone,) = predict(model, texts=[many[number]])
+        (alone,) = label(model, texts=[many[number]])
         assert names(found[number]) == names(alone)
         assert [one.score for one in found[number].labels] == pytest.approx(
             [one.score for one in alone.labels], abs=1e-5
@@ -131,8 +135,25 @@ def test_alone_or_among_others_a_document_gets_the_same(model):
 
 
 def test_texts(toy_model, model):
-    found = list(predict_texts(toy_model, TEXTS))
-    assert found == predict(model)
+    found = list(predict(toy_model, TEXTS))
+    assert found == label(model)
+    assert list(predict(model, TEXTS, top_k=1, hierarchy="as-is")) == label(
+        model, DecisionOptions(top_k=1, hierarchy="as-is")
+    )
+
+
+def test_ready_tokens_and_documents(model):
+    given = [("striker", "score"), Document("The striker scored.", id="x"), "The striker scored."]
+    tokens, document, text = predict(model, given)
+    assert [one.id for one in (tokens, document, text)] == ["1", "x", "3"]
+    assert document.labels == text.labels
+
+
+def test_a_file_in_python(model, toy_files):
+    documents = [document for _, document in toy_files.data.documents()]
+    found = list(predict(model, toy_files.documents, corpus=CorpusConfig(split="test")))
+    assert found == list(predict_documents(model, [one for one in documents if one.split == "test"]))
+    assert found == list(predict(model, str(toy_files.documents), corpus=CorpusConfig(split="test")))
 
 
 @pytest.fixture
@@ -188,7 +209,7 @@ def test_the_report_counts(toy_model, tmp_path):
         toy_model,
         tmp_path / "documents.jsonl",
         tmp_path / "labels.jsonl",
-        Choice(threshold=1.0),
+        DecisionOptions(threshold=1.0),
         corpus=CorpusConfig(on_error="skip"),
     )
     assert (report.documents, report.without_words, report.without_labels, report.skipped) == (2, 1, 2, 2)

@@ -9,7 +9,7 @@ from taxocaps.corpus.document import Document
 from taxocaps.errors import ConfigError, CorpusError, GraphError, ModelError
 from taxocaps.scorers.persistence import load_model
 from taxocaps.workflows.explain import explain
-from taxocaps.workflows.predict import Choice, predict_documents
+from taxocaps.workflows.predict import DecisionOptions, predict_documents
 from taxocaps.workflows.serve import ExplainJob, LabelJob, answer_jobs, load_models, make_jobs
 
 TEXTS = ["The striker scored for his club.", "", "Astronomers saw a comet and a planet.", "the of and"]
@@ -21,11 +21,16 @@ def model(toy_model):
 
 
 def test_jobs_together_are_answered_as_alone(model):
-    choices = [Choice(), Choice(top_k=2, hierarchy="as-is"), Choice(threshold=0.0), Choice(at_least=1)]
+    optionss = [
+        DecisionOptions(),
+        DecisionOptions(top_k=2, hierarchy="as-is"),
+        DecisionOptions(threshold=0.0),
+        DecisionOptions(at_least=1),
+    ]
     documents = [tuple(Document(text, id=f"{n}-{place}") for place, text in enumerate(TEXTS)) for n in range(4)]
-    jobs = [LabelJob(one, choice) for one, choice in zip(documents, choices, strict=True)]
+    jobs = [LabelJob(one, options) for one, options in zip(documents, optionss, strict=True)]
     for job, answer in zip(jobs, answer_jobs(model, jobs), strict=True):
-        wanted = list(predict_documents(model, job.documents, job.choice))
+        wanted = list(predict_documents(model, job.documents, job.options))
         assert [(one.id, one.warning) for one in answer] == [(one.id, one.warning) for one in wanted]
         for found, alone in zip(answer, wanted, strict=True):
             assert [label.label for label in found.labels] == [label.label for label in alone.labels]
@@ -35,7 +40,7 @@ def test_jobs_together_are_answered_as_alone(model):
 
 def test_more_documents_than_are_labelled_at_a_time(model):
     documents = tuple(Document(TEXTS[number % 4], id=str(number)) for number in range(300))
-    small = LabelJob((Document(TEXTS[0], id="small"),), Choice(top_k=1))
+    small = LabelJob((Document(TEXTS[0], id="small"),), DecisionOptions(top_k=1))
     large, other = answer_jobs(model, [LabelJob(documents), small])
     assert [one.id for one in large] == [str(number) for number in range(300)]
     assert [one.label for one in large[298].labels] == [one.label for one in large[2].labels]
@@ -52,11 +57,11 @@ class Picky:
     def __getattr__(self, name):
         return getattr(self._scorer, name)
 
-    def predict_scores(self, texts):
-        self.asked.append(len(texts))
-        if "bad" in texts:
+    def scores(self, documents):
+        self.asked.append(len(documents))
+        if "bad" in [document.text for document in documents.documents]:
             raise GraphError("cannot be read")
-        return self._scorer.predict_scores(texts)
+        return self._scorer.scores(documents)
 
 
 def test_a_job_that_cannot_be_done_spoils_no_other(model):
@@ -81,7 +86,7 @@ def test_too_many_words_are_not_explained(model):
     job = ExplainJob(Document("striker scored goal club"), most_words=3)
     (refused,) = answer_jobs(model, [job])
     assert isinstance(refused, CorpusError)
-    assert "at most 3 words; this one has 4" in str(refused)
+    assert "the document has 4 words; at most 3 can be explained" in str(refused)
     (found,) = answer_jobs(model, [replace(job, most_words=4)])
     assert len(found.words) == 4
 
@@ -93,23 +98,23 @@ def test_labels_that_a_model_can_give(toy_model):
 
 def test_jobs_of_a_request():
     documents = [{"text": "a"}, {"id": "x", "tokens": ["b"]}, {"id": "", "text": None, "tokens": []}]
-    choice = Choice(top_k=1)
-    assert make_jobs(documents, choice, 2) == [
-        LabelJob((Document("a", "1"), Document("", "x", tokens=("b",))), choice),
-        LabelJob((Document("", "3", tokens=()),), choice),
+    options = DecisionOptions(top_k=1)
+    assert make_jobs(documents, options, 2) == [
+        LabelJob((Document("a", "1"), Document("", "x", tokens=("b",))), options),
+        LabelJob((Document("", "3", tokens=()),), options),
     ]
-    assert make_jobs([], choice, 2) == []
+    assert make_jobs([], options, 2) == []
 
 
 def test_models_go_by_their_folders(toy_model, tmp_path, monkeypatch):
     shutil.copytree(toy_model, tmp_path / "second")
     monkeypatch.chdir(tmp_path / "second")
-    (tmp_path / "second" / "metrics.json").write_text('{"f1": NaN, "more": [1, Infinity]}')
+    (tmp_path / "second" / "metrics.json").write_text('{"validation": {"f1": NaN, "more": [1, Infinity]}}')
     models = load_models([toy_model, tmp_path / "second" / "."])
     assert list(models) == ["model", "second"]
-    assert models["second"].card["figures"] == {"f1": None, "more": [1, None]}
-    assert models["model"].card["labels"] == 10
-    assert models["model"].taxonomy["model"] == "model"
+    assert models["second"].card.validation == {"f1": None, "more": [1, None]}
+    assert (models["model"].card.name, models["model"].card.labels) == ("model", 10)
+    assert models["model"].taxonomy.model == "model"
 
 
 def test_two_models_of_one_name(toy_model, tmp_path):

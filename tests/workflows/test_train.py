@@ -4,7 +4,7 @@ import csv
 import json
 import re
 import shutil
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -71,6 +71,11 @@ def weights(folder):
     return (folder / "weights.safetensors").read_bytes()
 
 
+def scores(folder, texts):
+    model = load_model(folder)
+    return model.scores(model.scorer.encoder.encode([Document(text) for text in texts]))
+
+
 def labels(folder):
     return json.loads((folder / "labels.json").read_text())
 
@@ -78,7 +83,7 @@ def labels(folder):
 def test_the_folder_of_a_model(toy_model):
     assert names(toy_model) == MODEL_FILES
     versions = json.loads((toy_model / "versions.json").read_text())
-    assert versions["format"] == "taxocaps-model/1"
+    assert versions["format"] == "taxocaps-model/2"
     assert set(versions["files"]) < set(MODEL_FILES)
 
 
@@ -93,25 +98,25 @@ def test_nothing_in_a_model_is_a_pickle(toy_model):
 
 def test_a_model_works_wherever_it_is_moved(toy_model, tmp_path):
     texts = ["The striker scored for his club.", "Genes of wheat and mice."]
-    before = load_model(toy_model).scores(texts)
     shutil.copytree(toy_model, tmp_path / "elsewhere")
-    assert (load_model(tmp_path / "elsewhere").scores(texts) == before).all()
+    assert (scores(tmp_path / "elsewhere", texts) == scores(toy_model, texts)).all()
 
 
 def test_report_figures_and_card_say_the_same(train_it, tmp_path, toy_model):
     report = train_it()
-    assert (report.model, report.preset, report.seed) == ("HE-AGCRCNN", "default", 0)
-    assert report.documents == {"train": 8, "dev": 2, "test": 2}
-    assert (report.labels, report.epochs, report.best_epoch, report.unknown) == (10, 1, 1, {})
-    assert report.parameters == sum(
+    found = report.card
+    assert (found.model, found.preset, found.seed) == ("HE-AGCRCNN", "default", 0)
+    assert found.documents == {"train": 8, "dev": 2, "test": 2}
+    assert (found.labels, found.epochs, found.best_epoch, report.unknown) == (10, 1, 1, {})
+    assert found.parameters == sum(
         tensor.size for tensor in load_file(tmp_path / "model" / "weights.safetensors").values()
     )
     figures = json.loads((tmp_path / "model" / "metrics.json").read_text())
-    assert figures["documents"] == report.documents
-    assert figures["validation"] == report.validation.as_dict()
-    assert figures["test"] == report.test.as_dict()
+    assert figures["documents"] == found.documents
+    assert figures["validation"] == found.validation == report.validation.as_dict()
+    assert figures["test"] == found.test == report.test.as_dict()
     card = (tmp_path / "model" / "README.md").read_text()
-    assert f"{report.parameters:,} weights" in card
+    assert f"{found.parameters:,} parameters" in card
     assert f"{report.test.flat.micro.f1:.4f}" in card
     assert "8 train, 2 dev, 2 test" in card
     with (tmp_path / "model" / "history.csv").open() as file:
@@ -138,19 +143,19 @@ def test_formats_and_splits_do_not_matter(train_it, tmp_path, toy_files, toy_mod
 
 def test_without_parts_some_training_documents_are_held_out(train_it, toy_files):
     report = train_it(files=TrainFiles(toy_files.documents, toy_files.taxonomy))
-    assert report.documents == {"train": 12}
+    assert report.card.documents == {"train": 12}
     assert report.validation.documents == 1
     assert report.test is None
 
 
 def test_one_file_for_two_parts_leaves_the_third_out(train_it, toy_files):
     report = train_it(files=TrainFiles(toy_files.documents, toy_files.taxonomy, test=toy_files.documents))
-    assert report.documents == {"train": 8, "test": 2}
+    assert report.card.documents == {"train": 8, "test": 2}
 
 
 def test_a_split_by_name_wins_over_the_parts(train_it, toy_files):
     files = TrainFiles(toy_files.documents, toy_files.taxonomy, test=toy_files.documents)
-    assert train_it("corpus.split=dev", files=files).documents == {"train": 2, "test": 2}
+    assert train_it("corpus.split=dev", files=files).card.documents == {"train": 2, "test": 2}
 
 
 def test_one_file_for_several_parts_needs_the_field(train_it, write):
@@ -215,7 +220,7 @@ def test_ancestors_are_added(train_it, tmp_path, toy_files, write):
 
 def test_some_documents_without_labels_are_learned_from(train_it, write):
     path = write(Document("cats chase mice", labels=("a",)), Document("dogs bark"), Document("mice", labels=()))
-    assert train_it(files=TrainFiles(path)).documents == {"train": 3}
+    assert train_it(files=TrainFiles(path)).card.documents == {"train": 3}
 
 
 @pytest.mark.parametrize("part", ["train", "dev", "test"])
@@ -235,14 +240,14 @@ def test_documents_without_a_single_word_are_refused(train_it, tmp_path, write):
 @pytest.mark.parametrize("part", ["train", "dev", "test"])
 def test_empty_files_are_refused(train_it, tmp_path, files, part):
     (tmp_path / "empty.jsonl").write_text("")
-    with pytest.raises(CorpusError, match=r"empty\.jsonl: there are no documents in it"):
+    with pytest.raises(CorpusError, match=r"empty\.jsonl: contains no documents"):
         train_it(files=replace(files, **{part: tmp_path / "empty.jsonl"}))
     assert names(tmp_path) == ["empty.jsonl"]
 
 
 def test_one_document_is_enough(train_it, tmp_path, write):
     report = train_it(files=TrainFiles(write(Document("cats chase mice", labels=("a", "b")))))
-    assert (report.documents, report.labels) == ({"train": 1}, 2)
+    assert (report.card.documents, report.card.labels) == ({"train": 1}, 2)
     assert report.validation.documents == 1
 
 
@@ -250,15 +255,14 @@ def test_texts_and_labels_of_all_scripts(train_it, tmp_path, write):
     given = ("животные", "日本 [x]", 'a/b "c"', "🐈")
     path = write(Document("Кошки ловят мышей 猫はネズミを追う 😀 café", id="ü", labels=given))
     train_it("text.lemmas=none", files=TrainFiles(path))
-    model = load_model(tmp_path / "model")
-    assert sorted(model.classes.names) == sorted(given)
-    assert model.scores(["Кошки и мыши"]).any()
+    assert sorted(load_model(tmp_path / "model").classes.names) == sorted(given)
+    assert scores(tmp_path / "model", ["Кошки и мыши"]).any()
 
 
 def test_a_document_of_a_hundred_thousand_words(train_it, write):
     long = " ".join(f"word{number % 3_000}" for number in range(100_000))
     report = train_it(files=TrainFiles(write(Document(long, labels=("a",)), Document("word1 word2", labels=("b",)))))
-    assert report.documents == {"train": 2}
+    assert report.card.documents == {"train": 2}
 
 
 def test_people_are_told_where_the_work_stands(train_it):
@@ -266,9 +270,12 @@ def test_people_are_told_where_the_work_stands(train_it):
     train_it(progress=lambda stage, done, total=None, note="": stages.setdefault(stage, note), tell=messages.append)
     assert list(stages) == [
         "reading documents",
-        "training word vectors",
         "encoding documents",
+        "reading validation documents",
         "encoding validation documents",
+        "reading test documents",
+        "encoding test documents",
+        "training word vectors",
         "learning label vectors",
         "training",
     ]
@@ -332,22 +339,24 @@ def whole(tmp_path_factory, toy_files, tiny):
     ("stage", "after"),
     [
         ("reading documents", 0),
-        ("training word vectors", 1),
         ("encoding documents", 8),
+        ("reading validation documents", 2),
+        ("encoding validation documents", 0),
+        ("training word vectors", 1),
         ("learning label vectors", 1),
         ("training", 1),
         ("training", 5),
         ("training", 8),
     ],
 )
-def test_interrupted_training_goes_on_and_ends_the_same(train_it, tmp_path, files, whole, stage, after):
+def test_interrupted_training_resumes_and_ends_the_same(train_it, tmp_path, files, whole, stage, after):
     files = replace(files, test=None)
     with pytest.raises(StopError):
         train_it("training.epochs=4", files=files, progress=stopping(stage, after))
     assert not (tmp_path / "model" / "versions.json").exists()
     report = train_it("training.epochs=4", files=files, existing="resume")
     assert weights(tmp_path / "model") == whole
-    assert report.epochs == 4
+    assert report.card.epochs == 4
     assert names(tmp_path / "model") == MODEL_FILES
 
 
@@ -358,6 +367,18 @@ def test_interrupted_several_times(train_it, tmp_path, files, whole):
             train_it("training.epochs=4", files=files, existing="resume", progress=stopping("training", after))
     train_it("training.epochs=4", files=files, existing="resume")
     assert weights(tmp_path / "model") == whole
+
+
+def test_an_overwriting_run_interrupted_while_encoding_is_resumed(train_it, tmp_path, toy_model):
+    """As the message of Ctrl-C says: with --resume in place of --overwrite. Until the end, the old model stays."""
+    shutil.copytree(toy_model, tmp_path / "model")
+    with pytest.raises(StopError):
+        train_it("seed=1", existing="overwrite", progress=stopping("encoding documents", 8))
+    assert weights(tmp_path / "model") == weights(toy_model)
+    train_it("seed=1", existing="resume")
+    assert names(tmp_path / "model") == MODEL_FILES
+    train_it("seed=1", out="whole")
+    assert weights(tmp_path / "model") == weights(tmp_path / "whole") != weights(toy_model)
 
 
 @pytest.mark.parametrize("name", ["README.md", "taxonomy.tsv", "versions.json"])
@@ -379,7 +400,7 @@ def test_a_crash_while_the_model_is_put_in_place(train_it, tmp_path, toy_model, 
     assert weights(tmp_path / "model") == weights(toy_model)
 
 
-def test_an_interrupted_run_is_neither_begun_anew_nor_gone_on_with_by_mistake(train_it, tmp_path, files, write):
+def test_an_interrupted_run_is_neither_begun_anew_nor_resumed_by_mistake(train_it, tmp_path, files, write):
     with pytest.raises(StopError):
         train_it("training.epochs=4", progress=stopping("training", 5))
     with pytest.raises(FileError, match="has an interrupted run; give --resume"):
@@ -391,7 +412,7 @@ def test_an_interrupted_run_is_neither_begun_anew_nor_gone_on_with_by_mistake(tr
     for part in ("train", "dev", "test"):
         with pytest.raises(CheckpointError, match="had other documents or options"):
             train_it("training.epochs=4", files=replace(files, **{part: other}), existing="resume")
-    assert train_it("training.epochs=4", existing="resume").epochs == 4
+    assert train_it("training.epochs=4", existing="resume").card.epochs == 4
 
 
 def test_overwriting_an_interrupted_run(train_it, tmp_path, toy_model):
@@ -412,7 +433,7 @@ def test_one_run_at_a_time(train_it, tmp_path, toy_model):
             refused.append(stage)
 
     train_it(progress=start_another)
-    assert len(refused) == 6
+    assert len(refused) == 9
     assert weights(tmp_path / "model") == weights(toy_model)
 
 
@@ -425,7 +446,7 @@ def volcanoes(write):
     )
 
 
-def test_going_on_from_a_model(train_it, tmp_path, toy_model, volcanoes):
+def test_starting_from_a_model(train_it, tmp_path, toy_model, volcanoes):
     """Old labels stay, new ones come, and the model's own options hold, whatever is said now."""
     files = TrainFiles(volcanoes, start=toy_model)
     with pytest.raises(CorpusError, match=r"'Geology' is not in the taxonomy \(nearest: 'Biology'\)"):
@@ -435,14 +456,14 @@ def test_going_on_from_a_model(train_it, tmp_path, toy_model, volcanoes):
     )
     old, new = load_model(toy_model), load_model(tmp_path / "model")
     assert labels(tmp_path / "model") == [*labels(toy_model), "Geology"]
-    assert report.model == new.name.model == "HE-AGCRCNN"
+    assert report.card.model == new.name.model == "HE-AGCRCNN"
     for section in ("text", "vocabulary", "graph", "vectors", "network", "loss"):
-        assert asdict(getattr(new.config, section)) == asdict(getattr(old.config, section))
+        assert getattr(new.config, section) == getattr(old.config, section)
     assert (tmp_path / "model" / "vocabulary.tsv").read_bytes() == (toy_model / "vocabulary.tsv").read_bytes()
     assert weights(tmp_path / "model") != weights(toy_model)
 
 
-def test_going_on_begins_with_the_weights_of_the_model(train_it, tmp_path, toy_model, volcanoes):
+def test_starting_from_a_model_begins_with_its_weights(train_it, tmp_path, toy_model, volcanoes):
     """With steps of next to no length, all weights but those of the new label are as they were."""
     train_it("labels.unknown=add", "training.learning_rate=1e-9", files=TrainFiles(volcanoes, start=toy_model))
     old, new = (load_file(folder / "weights.safetensors") for folder in (toy_model, tmp_path / "model"))
@@ -453,21 +474,21 @@ def test_going_on_begins_with_the_weights_of_the_model(train_it, tmp_path, toy_m
     assert new["head.labels.weight"].shape[0] == 11
 
 
-def test_going_on_with_a_taxonomy_that_has_the_new_labels(train_it, tmp_path, toy_model, volcanoes):
+def test_starting_from_a_model_with_a_taxonomy_that_has_the_new_labels(train_it, tmp_path, toy_model, volcanoes):
     (tmp_path / "new.tsv").write_text("Topics\tScience\nScience\tGeology\nTopics\tSport\nSport\tFootball\n")
     train_it(files=TrainFiles(volcanoes, tmp_path / "new.tsv", start=toy_model))
     assert set(labels(tmp_path / "model")) == {*labels(toy_model), "Geology"}
     assert load_model(tmp_path / "model").classes.taxonomy.parents("Geology") == ("Science",)
 
 
-def test_a_model_can_be_replaced_by_what_goes_on_from_it(train_it, tmp_path, toy_model, volcanoes):
+def test_a_model_can_be_replaced_by_what_starts_from_it(train_it, tmp_path, toy_model, volcanoes):
     shutil.copytree(toy_model, tmp_path / "model")
     files = TrainFiles(volcanoes, start=tmp_path / "model")
     train_it("labels.unknown=add", files=files, existing="overwrite")
     assert labels(tmp_path / "model") == [*labels(toy_model), "Geology"]
 
 
-def test_going_on_interrupted_and_resumed(train_it, tmp_path, toy_model, volcanoes):
+def test_starting_from_a_model_interrupted_and_resumed(train_it, tmp_path, toy_model, volcanoes):
     files, options = TrainFiles(volcanoes, start=toy_model), ("labels.unknown=add", "training.epochs=3")
     train_it(*options, files=files, out="whole")
     with pytest.raises(StopError):
@@ -483,6 +504,29 @@ def test_unseen_labels_of_test_documents_are_missed(train_it, toy_files, write):
     report = train_it("decision.rule=fixed", "decision.threshold=0", files=TrainFiles(train_file, test=test_file))
     assert report.test.unseen == {"z": 1}
     assert (report.test.flat.micro.precision, report.test.flat.micro.recall) == (1.0, 0.5)
+
+
+def test_unseen_labels_of_validation_documents_are_missed(train_it, tmp_path, write):
+    train_file = write(Document("cats chase mice", labels=("a",)), name="train.jsonl")
+    dev_file = write(Document("cats chase mice", labels=("a", "z")), name="dev.jsonl")
+    assert train_it(files=TrainFiles(train_file, dev=dev_file)).validation.documents == 1
+    assert labels(tmp_path / "model") == ["a"]
+
+
+def test_files_and_options_by_name(tmp_path, toy_files):
+    options = {"model": "SVM", "seed": 3, "bag__min_documents": 1}
+    report = train(
+        str(toy_files.documents),
+        str(tmp_path / "model"),
+        taxonomy=toy_files.taxonomy,
+        test=toy_files.documents,
+        **options,
+    )
+    assert (report.card.model, report.card.seed, report.card.documents) == ("SVM", 3, {"train": 8, "test": 2})
+    assert load_model(tmp_path / "model").config.bag.min_documents == 1
+    tree = {"Topics": ["Sport", "Science"]}
+    report = train(TrainFiles(toy_files.documents, tree), tmp_path / "other", labels__unknown="drop", **options)
+    assert set(labels(tmp_path / "other")) == {"Sport", "Science"}
 
 
 def report_data(folder):

@@ -99,7 +99,7 @@ class DocumentEncoder:
     def options(self) -> dict[str, Any]:
         """The options by which documents are read, as plain values: the section `text`, then those of the encoders."""
         sections = {encoder.Config.section: encoder.config.as_mapping() for encoder in self.encoders.values()}
-        return {"text": self.pipeline.config.as_mapping(), **sections}
+        return {"text": self.pipeline.config.portable.as_mapping(), **sections}
 
     def encode(self, documents: Sequence[Document], *, spans: bool = False) -> EncodedDocuments:
         """Tokenise and encode some documents.

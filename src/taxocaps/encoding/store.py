@@ -414,7 +414,7 @@ def _check_options(path: Path, manifest: Mapping[str, Any], encoder: DocumentEnc
     for name in stored:
         if name not in manifest["encodings"]:
             raise StoreError(f"{path}: has no {name}, which the model reads; encode it with --model NAME")
-    wanted: dict[str, Config] = {TextConfig.section: encoder.pipeline.config}
+    wanted: dict[str, Config] = {TextConfig.section: encoder.pipeline.config.portable}
     wanted |= {one.Config.section: one.config for one in stored.values()}
     for section, config in wanted.items():
         theirs = manifest["config"].get(section, {})

@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,11 @@ class TextConfig(Config):
     stop_words: str = "default"
     lowercase: bool = True
     numbers: Literal["keep", "drop"] = "keep"
+
+    @property
+    def portable(self) -> Self:
+        """The same without the place of a file of stop words, which is another one in every copy of a model."""
+        return self if self.stop_words in ("default", "none") else self.replace(stop_words="file")
 
 
 class TextPipeline:
@@ -115,7 +120,7 @@ class TextPipeline:
         is_own = ":" in name and not name.startswith("spacy:")
         uses_stop_words = name == "words" or (name.startswith("spacy:") and self.config.stop_words != "default")
         stop_words = sorted(_stop_words(self.config)) if uses_stop_words else []
-        return fingerprint([self.config.as_mapping(), stop_words, code_of(name) if is_own else ""])
+        return fingerprint([self.config.portable.as_mapping(), stop_words, code_of(name) if is_own else ""])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.config,)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from taxocaps.catalogue import DEFAULT_MODEL
 from taxocaps.config import Between, Config, json_schema, nested, parse_override, read_mapping, resolve
 from taxocaps.corpus.readers import CorpusConfig
 from taxocaps.errors import ConfigError
@@ -15,7 +16,6 @@ if TYPE_CHECKING:  # a command that only reads documents need not load the model
     from taxocaps.text.pipeline import TextConfig
 
 __all__ = [
-    "DEFAULT_MODEL",
     "CorpusConfig",
     "EncodeConfig",
     "RunConfig",
@@ -24,8 +24,6 @@ __all__ = [
     "resolve_encode_config",
     "resolve_run_config",
 ]
-
-DEFAULT_MODEL = "HE-AGCRCNN"
 
 Layers = Sequence[Mapping[str, Any]]
 
@@ -155,12 +153,13 @@ def config_schema(model: str = DEFAULT_MODEL, preset: str = "default") -> dict[s
 
 
 def _run_config(layers: Layers) -> RunConfig:
+    from taxocaps.catalogue.models import find_model
     from taxocaps.catalogue.presets import model_config
 
     named = _run_keys(layers)
     others = [{key: value for key, value in layer.items() if key not in _RunKeys.model_fields} for layer in layers]
     options = model_config(named.model, named.preset, *others)
-    return RunConfig(named.model, named.preset, named.seed, named.corpus, options)
+    return RunConfig(find_model(named.model).name, named.preset, named.seed, named.corpus, options)
 
 
 def _encode_config(layers: Layers) -> EncodeConfig:

@@ -21,7 +21,7 @@ from taxocaps.taxonomy.readers import read_taxonomy
 from taxocaps.workflows.predict import as_model
 from taxocaps.workflows.sources import encoded_stream, listed_documents
 
-__all__ = ["evaluate", "evaluate_predictions"]
+__all__ = ["evaluate", "evaluate_predictions", "evaluate_scores"]
 
 
 def evaluate(
@@ -49,10 +49,11 @@ def evaluate(
         progress("labelling documents", len(labels))
     _check_labelled(path, labels)
     progress("labelling documents", len(labels), len(labels))
-    return _evaluate(fitted, labels, np.concatenate(scores))
+    return evaluate_scores(fitted, labels, np.concatenate(scores))
 
 
-def _evaluate(model: FittedModel, labels: LabelLists, scores: NDArray[np.float32]) -> Evaluation:
+def evaluate_scores(model: FittedModel, labels: LabelLists, scores: NDArray[np.float32]) -> Evaluation:
+    """Measure a model on documents that it has scored, against their labels."""
     classes, ancestors = model.classes, model.config.labels.ancestors
     truth = label_matrix(labels, classes.names, classes.taxonomy, ancestors)
     return model.evaluate(truth, scores, unseen=count_unseen(labels, classes.names))

@@ -1,23 +1,22 @@
 """Explain why a trained model gives a document its labels."""
 
 from collections.abc import Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from taxocaps.corpus.document import Document
-from taxocaps.corpus.readers import CorpusConfig, read_documents
+from taxocaps.corpus.readers import CorpusConfig
 from taxocaps.encoding.store import is_store
-from taxocaps.errors import CorpusError, FileError
+from taxocaps.errors import FileError
 from taxocaps.explain.explain import explain_document, explain_encoded
 from taxocaps.explain.explanation import Explanation
 from taxocaps.files import atomic_text, is_decodable, refuse_same_file
 from taxocaps.report.pages import explanation_page
 from taxocaps.scorers.model import FittedModel
 from taxocaps.workflows.predict import as_model
-from taxocaps.workflows.sources import find_encoded
+from taxocaps.workflows.sources import find_document, find_encoded
 
-__all__ = ["Explanation", "explain", "find_document"]
+__all__ = ["Explanation", "explain"]
 
 
 def explain(  # noqa: PLR0913 - a front door: each argument stands for itself
@@ -48,7 +47,7 @@ def explain(  # noqa: PLR0913 - a front door: each argument stands for itself
     wanted: dict[str, Any] = {"labels": labels, "near_misses": near_misses, "method": method}
     if isinstance(document, Path) and is_store(document):
         fitted = as_model(model, trust_code=trust_code)
-        encoded = find_encoded(document, fitted.scorer.encoder, id)
+        encoded = find_encoded(document, fitted.scorer.encoder, id, corpus)
         found = explain_encoded(fitted, encoded, " ".join(encoded.tokens.document(0)), **wanted)
     else:
         given = _as_document(document, id, corpus, Path(out) if out is not None else None)
@@ -63,37 +62,11 @@ def _as_document(
     document: str | Document | Path, id: str | None, corpus: CorpusConfig | None, out: Path | None
 ) -> Document:
     if isinstance(document, Path):
-        return find_document(document, id, corpus, out=out)
+        if out is not None and str(document) != "-":
+            refuse_same_file(document, out)
+        return find_document(document, id, corpus)
     if isinstance(document, Document):
         return document
     if not is_decodable(document):
         raise FileError("the text is not valid Unicode; put it into a file and name its encoding with --encoding")
     return Document(document)
-
-
-def find_document(
-    source: Path, id: str | None = None, corpus: CorpusConfig | None = None, *, out: Path | None = None
-) -> Document:
-    """One document of a file; documents without an id have their position, counted from 1.
-
-    Args:
-        source: Documents in any format; `-` for standard input.
-        id: Which one; may be left out if there is only one.
-        corpus: How to read the documents.
-        out: A file that will be written, which must not be `source`.
-
-    Raises:
-        CorpusError: If there is no such document, or there are several and none is named.
-    """
-    if out is not None and str(source) != "-":
-        refuse_same_file(source, out)
-    documents = read_documents(source, corpus)
-    if id is None:
-        first, *others = islice(documents, 2)  # a file without any is refused when it is read
-        if others:
-            raise CorpusError(f"{source}: has several documents; choose one of them with --id")
-        return first
-    for position, document in enumerate(documents, 1):
-        if (document.id or str(position)) == id:
-            return document
-    raise CorpusError(f"{source}: no document has the id {id!r}")

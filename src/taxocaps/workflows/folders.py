@@ -201,7 +201,7 @@ class TrainingFolder:
 
     def _check_unfinished(self) -> None:
         """Leave a finished model, and without `resume` also an interrupted run, as they are."""
-        may_resume = self._existing == "resume" and self._has_checkpoint
+        may_resume = self._existing == "resume" and self._run_file.exists()
         if is_model(self._out) and not may_resume:
             raise FileError(
                 f"{self._out}: has a model already; choose another --out, or give --overwrite to replace it"

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from taxocaps.corpus.readers import CorpusConfig, format_of
-from taxocaps.errors import CorpusError, FileError
+from taxocaps.corpus.readers import format_of
+from taxocaps.encoding.store import is_store
+from taxocaps.errors import FileError
 from taxocaps.explain.explainers import describe_graph, describe_rows
 from taxocaps.explain.explanation import GraphNode, MatrixRow
 from taxocaps.files import atomic_text, is_decodable, read_text, refuse_same_file
@@ -16,8 +17,9 @@ from taxocaps.graph.document_graph import GraphOfWords
 from taxocaps.progress import Progress, silent
 from taxocaps.report.pages import graph_page
 from taxocaps.text.pipeline import TextPipeline
+from taxocaps.text.tokens import Tokens
 from taxocaps.workflows.config import EncodeConfig, resolve_encode_config
-from taxocaps.workflows.sources import read_source
+from taxocaps.workflows.sources import find_document, find_encoded
 
 __all__ = ["GraphReport", "graph_of_words", "inspect_document"]
 
@@ -52,7 +54,10 @@ def graph_of_words(
     (5,)
     """
     config = config or resolve_encode_config(options=options)
-    tokens = TextPipeline(config.text).tokenize([document])
+    return _graph(TextPipeline(config.text).tokenize([document]), config)
+
+
+def _graph(tokens: Tokens, config: EncodeConfig) -> GraphOfWords:
     graph = config.encodings.get("words-matrix", GraphConfig())
     return GraphOfWords(tokens.document(0), tokens.document_sentence_ends(0), cast("GraphConfig", graph))
 
@@ -69,7 +74,8 @@ def inspect_document(
     """Build the graph-of-words of a document, and draw it to an HTML page if `out` is given.
 
     Args:
-        text_or_file: A text, the path of a text file, or "-" for standard input.
+        text_or_file: A text, the path of a text file, or "-" for standard input; with `id`, a file or store of
+            documents.
         config: The options; `corpus` tells how a file is read.
         id: Take the document with this id out of a file of documents.
         out: The page to write.
@@ -83,7 +89,7 @@ def inspect_document(
         title, text = _read(text_or_file, config.corpus.encoding)
         graph = graph_of_words(text, config)
     else:
-        title, graph = id, graph_of_words(_find(Path(text_or_file), id, config.corpus), config)
+        title, graph = id, _graph(_find(Path(text_or_file), id, config), config)
     if len(graph.tokens) > _LONG_DOCUMENT:
         progress("building the graph of words", len(graph.tokens))
     drawn, matrix = describe_graph(graph), describe_rows(graph)
@@ -100,11 +106,11 @@ def inspect_document(
     )
 
 
-def _find(corpus: Path, id: str, config: CorpusConfig) -> str | Sequence[str]:
-    for document in read_source(corpus, config):
-        if document.id == id:
-            return document.content
-    raise CorpusError(f"{corpus}: no document has the id {id!r}")
+def _find(corpus: Path, id: str, config: EncodeConfig) -> Tokens:
+    """The words of a document of a file or a store."""
+    if is_store(corpus):
+        return find_encoded(corpus, None, id, config.corpus).tokens
+    return TextPipeline(config.text).tokenize([find_document(corpus, id, config.corpus).content])
 
 
 def _read(text_or_file: str, encoding: str) -> tuple[str, str]:
@@ -128,6 +134,6 @@ def _read(text_or_file: str, encoding: str) -> tuple[str, str]:
 def _is_of_documents(path: Path) -> bool:
     """Whether a file is known to hold documents in another format than plain text."""
     try:
-        return format_of(path) != "text"
+        return is_store(path) or format_of(path) != "text"
     except FileError:
         return False

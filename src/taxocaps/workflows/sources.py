@@ -13,7 +13,26 @@ from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
 from taxocaps.encoding.store import is_store, open_store
 from taxocaps.errors import CorpusError
 
-__all__ = ["encoded_stream", "find_encoded", "listed_documents", "read_source"]
+__all__ = ["encoded_stream", "find_document", "find_encoded", "listed_documents", "open_documents", "read_source"]
+
+
+def open_documents(
+    path: Path, encoder: DocumentEncoder | None = None, corpus: CorpusConfig | None = None
+) -> EncodedDocuments:
+    """The encoded documents of a store, or of one of its splits.
+
+    Args:
+        path: The store.
+        encoder: How a model reads documents; the store must have been made with the same options.
+        corpus: Which split is meant; all else is fixed in a store.
+    """
+    store = open_store(path, encoder)
+    if corpus is None or corpus.split is None:
+        return store
+    found = {index: one for index, one in enumerate(store.documents) if one.split == corpus.split}
+    if not found:
+        raise CorpusError(f"{path}: no document of the split '{corpus.split}' in this store")
+    return replace(store.select(np.array(list(found))), documents=list(found.values()))
 
 
 def encoded_stream(
@@ -29,14 +48,14 @@ def encoded_stream(
     Args:
         path: A file or folder of documents, or a store.
         encoder: How a model reads documents; a store must have been made with the same options.
-        corpus: How to read a file.
+        corpus: How to read a file, and which split of it or of a store.
         size: Documents at a time.
         report: Told how many documents were read and which were broken.
     """
     if not is_store(path):
         yield from encoder.stream(read_documents(path, corpus, report=report), size)
         return
-    store = open_store(path, encoder)
+    store = open_documents(path, encoder, corpus)
     listing = iter(store.documents)
     for start in range(0, len(store), size):
         part = store.select(np.arange(start, min(start + size, len(store))))
@@ -47,7 +66,7 @@ def encoded_stream(
 
 def listed_documents(path: Path, corpus: CorpusConfig | None = None) -> Iterator[Document]:
     """The documents of a file or a store with ids and labels; those of a store come without their texts."""
-    return iter(open_store(path).documents) if is_store(path) else read_documents(path, corpus)
+    return iter(open_documents(path, None, corpus).documents) if is_store(path) else read_documents(path, corpus)
 
 
 def read_source(
@@ -57,7 +76,7 @@ def read_source(
     if not is_store(path):
         yield from read_documents(path, corpus, report=report)
         return
-    store = open_store(path)
+    store = open_documents(path, None, corpus)
     words = (words for tokens in store.token_chunks() for words in tokens.documents())
     for document, tokens in zip(store.documents, words, strict=True):
         yield replace(document, tokens=tuple(tokens))
@@ -65,17 +84,42 @@ def read_source(
             report.documents += 1
 
 
-def find_encoded(path: Path, encoder: DocumentEncoder, id: str | None) -> EncodedDocuments:
-    """One document of a store; its encodings are made anew from its words.
+def find_document(source: Path, id: str | None = None, corpus: CorpusConfig | None = None) -> Document:
+    """One document of a file; documents without an id have their position, counted from 1.
+
+    Args:
+        source: Documents in any format; `-` for standard input.
+        id: Which one; may be left out if there is only one.
+        corpus: How to read the documents.
 
     Raises:
         CorpusError: If there is no such document, or there are several and none is named.
     """
-    store = open_store(path, encoder)
+    documents = read_documents(source, corpus)
+    if id is None:
+        first, *others = islice(documents, 2)  # a file without any is refused when it is read
+        if others:
+            raise CorpusError(f"{source}: has several documents; choose one of them with --id")
+        return first
+    for position, document in enumerate(documents, 1):
+        if (document.id or str(position)) == id:
+            return document
+    raise CorpusError(f"{source}: no document has the id {id!r}")
+
+
+def find_encoded(
+    path: Path, encoder: DocumentEncoder | None, id: str | None, corpus: CorpusConfig | None = None
+) -> EncodedDocuments:
+    """One document of a store; its encodings, if there is an encoder, are made anew from its words.
+
+    Raises:
+        CorpusError: If there is no such document, or there are several and none is named.
+    """
+    store = open_documents(path, encoder, corpus)
     if id is None and len(store) > 1:
         raise CorpusError(f"{path}: has several documents; choose one of them with --id")
     for index, document in enumerate(store.documents):
         if id is None or (document.id or str(index + 1)) == id:
-            tokens = store.tokens.select(np.array([index]))
-            return EncodedDocuments([document], tokens, encoder.encode_tokens(tokens))
+            (tokens,) = store.select(np.array([index])).token_chunks()
+            return EncodedDocuments([document], tokens, encoder.encode_tokens(tokens) if encoder else {})
     raise CorpusError(f"{path}: no document has the id {id!r}")

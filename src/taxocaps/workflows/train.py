@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from taxocaps.config import fingerprint
-from taxocaps.corpus.labels import Classes, collect_classes, label_matrix, resolve_labels
-from taxocaps.corpus.readers import read_documents
+from taxocaps.corpus.labels import Classes, LabelLists, collect_classes, label_matrix, resolve_labels
+from taxocaps.corpus.readers import CorpusConfig, read_documents
 from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
-from taxocaps.encoding.store import is_store, open_store, read_manifest, write_store
+from taxocaps.encoding.store import is_store, read_manifest, write_store
 from taxocaps.errors import CorpusError
 from taxocaps.metrics.evaluation import Evaluation
 from taxocaps.progress import Progress, silent
@@ -27,8 +27,9 @@ from taxocaps.taxonomy.readers import as_taxonomy
 from taxocaps.taxonomy.tree import Taxonomy
 from taxocaps.taxonomy.writers import write_taxonomy
 from taxocaps.workflows.config import RunConfig, resolve_run_config
-from taxocaps.workflows.evaluate import evaluate
+from taxocaps.workflows.evaluate import evaluate_scores
 from taxocaps.workflows.folders import Existing, TrainingFolder
+from taxocaps.workflows.sources import open_documents
 
 __all__ = ["TrainFiles", "TrainReport", "train"]
 
@@ -116,16 +117,14 @@ def train(
     taxonomy = as_taxonomy(files.taxonomy) if files.taxonomy is not None else start.classes.taxonomy if start else None
     state = [config.as_mapping(), taxonomy.fingerprint if taxonomy else None, str(files.start)]
     with TrainingFolder(Path(out), fingerprint(state), existing, keep=keep) as folder:
-        run = _Run(files, config, folder.work, progress)
+        run = _Run(files if folder.is_first_process else replace(files, test=None), config, folder.work, progress)
         folder.check_sources(run.encode())
         run.resolve_labels(taxonomy, start)
         context = FitContext(folder.work, existing == "resume", os.cpu_count() or 1, progress, tell)
         model = run.fit(start, context)
         if not folder.is_first_process:
             return None
-        test = None
-        if files.test is not None:
-            test = evaluate(model, files.test, corpus=run.corpus("test"), progress=progress)
+        test = run.evaluate(model)
         model = replace(model, metrics={**model.metrics, **run.metrics(test)})
         assert model.validation is not None
         report = TrainReport(str(out), model.card(), time.monotonic() - began, run.unknown, model.validation, test)
@@ -159,50 +158,48 @@ class _Run:
         self._files, self._config, self._folder, self._progress = files, config, folder, progress
         self._encoder = DocumentEncoder(config.options.text, config.options.encodings, os.cpu_count() or 1)
         self._documents: dict[str, EncodedDocuments] = {}
+        self._lists: dict[str, LabelLists] = {}
         self._labels: dict[str, Any] = {}
         self.unknown: Counter[str] = Counter()
 
-    def corpus(self, name: str) -> Any:
-        """How the documents of a part are read: one file given for several parts is divided by its field `split`."""
-        paths, corpus = list(self._paths.values()), self._config.corpus
-        is_shared = paths.count(self._paths[name]) > 1 and corpus.split is None
-        return corpus.replace(split=name) if is_shared else corpus
-
     def encode(self) -> dict[str, str]:
-        """Encode training and validation documents; returns the hashes of what they were made from."""
+        """Encode the documents of all parts; returns the hashes of what they were made from."""
         hashes = {}
-        for name in ("train", "dev"):
-            path = self._paths.get(name)
-            if path is not None:
-                store = path if is_store(path) else self._write_store(name, path)
-                self._documents[name] = open_store(store, self._encoder)
-                hashes[name] = str(read_manifest(store)["hashes"].get("source"))
+        for name, path in self._paths.items():
+            if is_store(path):
+                store, corpus = path, self._corpus(name)
+            else:
+                store, corpus = self._write_store(name, path), None
+            self._documents[name] = open_documents(store, self._encoder, corpus)
+            hashes[name] = str(read_manifest(store)["hashes"].get("source"))
         return hashes
 
     def resolve_labels(self, taxonomy: Taxonomy | None, start: FittedModel | None) -> None:
         """Check labels against the taxonomy, and make matrices of them."""
-        options, lists = self._config.options.labels, {}
+        options = self._config.options.labels
         older = start.classes.names if start is not None else ()
+        tree = taxonomy.with_labels(older) if taxonomy is not None else None
         for name, documents in self._documents.items():
             path = self._paths[name]
             ids, found = zip(*((document.id, document.labels or ()) for document in documents.documents), strict=True)
             if not any(found):
                 raise CorpusError(f"{path}: no document carries a label (field '{self._config.corpus.labels_field}')")
-            lists[name] = found
-            if taxonomy is None:
-                taxonomy = Taxonomy.from_edges((), labels=sorted(set(older).union(*found)))
-            elif name == "train":
-                taxonomy = taxonomy.with_labels(older)
-            try:
-                resolved = resolve_labels(found, taxonomy, options.unknown, ids=ids)
-            except CorpusError as error:
-                raise CorpusError(f"{path}: {error}") from error
-            lists[name], taxonomy = resolved.labels, resolved.taxonomy
-            self.unknown.update(resolved.unknown)
-        assert taxonomy is not None
-        self._classes = Classes(collect_classes([*lists["train"], older], taxonomy, options.ancestors), taxonomy)
-        names = self._classes.names
-        self._labels = {name: label_matrix(found, names, taxonomy, options.ancestors) for name, found in lists.items()}
+            self._lists[name] = found
+            if tree is not None:
+                try:
+                    resolved = resolve_labels(found, tree, options.unknown, ids=ids)
+                except CorpusError as error:
+                    raise CorpusError(f"{path}: {error}") from error
+                self._lists[name], tree = resolved.labels, resolved.taxonomy
+                self.unknown.update(resolved.unknown)
+        if tree is None:  # a flat list of the labels that can be learned
+            learned = (labels or () for labels in self._lists["train"])
+            tree = Taxonomy.from_edges((), labels=sorted(set(older).union(*learned)))
+        names = collect_classes([*self._lists["train"], older], tree, options.ancestors)
+        self._classes = Classes(names, tree)
+        self._labels = {
+            name: label_matrix(found, names, tree, options.ancestors) for name, found in self._lists.items()
+        }
 
     def fit(self, start: FittedModel | None, context: FitContext) -> FittedModel:
         """Fit the model."""
@@ -219,29 +216,39 @@ class _Run:
             training, validation = hold_out(training, config.options.validation, config.seed)
         return fit_model(name, scorer, training, validation, context)
 
+    def evaluate(self, model: FittedModel) -> Evaluation | None:
+        """Measure the finished model on the test documents, if there are any."""
+        if "test" not in self._documents:
+            return None
+        return evaluate_scores(model, self._lists["test"], model.scores(self._documents["test"]))
+
     def metrics(self, test: Evaluation | None) -> dict[str, Any]:
         """What is known of the run, for `metrics.json`."""
         documents = {name: len(part) for name, part in self._documents.items()}
-        if test is None:
-            return {"documents": documents, "test": None}
-        return {"documents": {**documents, "test": test.documents}, "test": test.as_dict()}
+        return {"documents": documents, "test": test.as_dict() if test is not None else None}
 
     @property
     def _paths(self) -> dict[str, Path]:
         parts = {"train": self._files.train, "dev": self._files.dev, "test": self._files.test}
         return {name: path for name, path in parts.items() if path is not None}
 
+    def _corpus(self, name: str) -> CorpusConfig:
+        """How the documents of a part are read: what is given for several parts is divided by its field `split`."""
+        paths, corpus = list(self._paths.values()), self._config.corpus
+        is_shared = paths.count(self._paths[name]) > 1 and corpus.split is None
+        return corpus.replace(split=name) if is_shared else corpus
+
     def _write_store(self, name: str, path: Path) -> Path:
         folder = self._folder / "stores" / name
         folder.mkdir(parents=True, exist_ok=True)
         write_store(
-            read_documents(path, self.corpus(name)),
+            read_documents(path, self._corpus(name)),
             self._encoder,
             folder,
             cache=self._folder / "tokens" / name,
             source=str(path),
             progress=self._progress,
-            stage={"train": "documents", "dev": "validation documents"}[name],
+            stage={"train": "documents", "dev": "validation documents", "test": "test documents"}[name],
         )
         return folder
 

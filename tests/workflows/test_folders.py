@@ -1,4 +1,4 @@
-"""The folder of a model in the making: what it refuses, what it keeps, and that no crash loses anything."""
+"""Folders in which long work is done: what they refuse, what they keep, and that no crash loses anything."""
 
 import json
 from pathlib import Path
@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from taxocaps.errors import CheckpointError, CorpusError, FileError, WriteError
-from taxocaps.workflows.folders import TrainingFolder
+from taxocaps.workflows.folders import TrainingFolder, WorkFolder, resume_hint
 
 MODEL = {
     "versions.json": json.dumps(
-        {"format": "taxocaps-model/1", "files": {"config.yaml": "", "weights.safetensors": ""}}
+        {"format": "taxocaps-model/2", "files": {"config.yaml": "", "weights.safetensors": ""}}
     ),
     "README.md": "a card",
     "config.yaml": "seed: 0\n",
@@ -45,6 +45,79 @@ def interrupt(out, error=StopError, files=(RESUMABLE,), existing="refuse", finge
     with pytest.raises(error), TrainingFolder(out, fingerprint, existing) as folder:
         write(folder.work, dict.fromkeys(files, "state"))
         raise error("stopped")
+
+
+def begin(target):
+    with WorkFolder(target) as work:
+        (work.kept / "part").write_text("done")
+        (work.result / "new").write_text("new")
+        yield work
+
+
+def test_a_result_takes_the_place_of_the_old_one(tmp_path):
+    target = tmp_path / "target"
+    target.mkdir()
+    (target / "old").write_text("old")
+    for work in begin(target):
+        work.publish()
+    assert [path.name for path in target.iterdir()] == ["new"]
+    assert [path.name for path in tmp_path.iterdir()] == ["target"]
+    assert resume_hint(target) == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "is_kept"), [(KeyboardInterrupt, True), (WriteError, True), (RuntimeError, True), (CorpusError, False)]
+)
+def test_what_stays_depends_on_the_end(tmp_path, error, is_kept):
+    target = tmp_path / "target"
+    with pytest.raises(error), WorkFolder(target) as work:
+        (work.kept / "part").write_text("done")
+        (work.result / "new").write_text("new")
+        raise error("stop")
+    assert not target.exists()
+    assert bool(resume_hint(target)) == is_kept
+    with WorkFolder(target) as work:
+        assert [path.name for path in work.kept.iterdir()] == (["part"] if is_kept else [])
+        assert not any(work.result.iterdir())
+
+
+def test_an_interruption_before_anything_is_done_leaves_nothing(tmp_path):
+    with pytest.raises(KeyboardInterrupt), WorkFolder(tmp_path / "target"):
+        raise KeyboardInterrupt
+    assert not any(tmp_path.iterdir())
+
+
+def test_one_run_at_a_time_encodes(tmp_path):
+    with (
+        WorkFolder(tmp_path / "target"),
+        pytest.raises(FileError, match="another run is writing there"),
+        WorkFolder(tmp_path / "target"),
+    ):
+        pass
+
+
+def test_what_stood_at_the_target_survives_a_kill_between_the_two_renames(tmp_path):
+    target = tmp_path / "target"
+    with WorkFolder(target) as work:
+        (work.result / "first").write_text("first")
+        work.publish()
+    # As a killed process leaves it: the old one moved away, the new one not there yet.
+    (tmp_path / ".target.partial").mkdir()
+    target.rename(tmp_path / ".target.partial" / "old")
+    with pytest.raises(CorpusError), WorkFolder(target):
+        raise CorpusError("bad input")
+    assert (target / "first").read_text() == "first"
+
+
+def test_a_link_is_followed(tmp_path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "disk")
+    with WorkFolder(tmp_path / "link") as work:
+        (work.result / "new").write_text("new")
+        work.publish()
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "disk" / "new").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["disk", "link"]
 
 
 def test_a_finished_run_leaves_the_model_alone(tmp_path):
@@ -122,7 +195,7 @@ def test_an_empty_folder_is_as_good_as_none(tmp_path):
 @pytest.mark.parametrize("error", [StopError, KeyboardInterrupt, WriteError])
 def test_an_interrupted_run_stays_and_is_not_begun_anew_by_mistake(tmp_path, error):
     interrupt(tmp_path / "model", error)
-    with pytest.raises(FileError, match="has an interrupted run; give --resume to go on, or --overwrite"):
+    with pytest.raises(FileError, match="has an interrupted run; give --resume to continue it, or --overwrite"):
         finish(tmp_path / "model")
     with TrainingFolder(tmp_path / "model", "a run", "resume") as folder:
         assert (folder.work / RESUMABLE).exists()
@@ -141,7 +214,7 @@ def test_a_run_that_got_nowhere_needs_no_permission(tmp_path):
     assert content(tmp_path / "model") == MODEL
 
 
-def test_only_the_same_run_goes_on(tmp_path):
+def test_only_the_same_run_is_resumed(tmp_path):
     interrupt(tmp_path / "model")
     with pytest.raises(CheckpointError, match="the interrupted run had other documents or options"):
         finish(tmp_path / "model", fingerprint="another run", existing="resume")
