@@ -28,6 +28,7 @@ class Stage(Config):
     bound: bool = False
     language: str = "en"
     split: str | None = None
+    share: Annotated[float, Between(0, 1)] | Literal["all"] = "all"
 
 
 class Whole(Config):
@@ -53,6 +54,7 @@ def test_layers_win_in_order():
         ({"stage": {"rate": 1.5}}, "stage.rate must be from 0 to 1; got 1.5"),
         ({"stage": {"mode": "c"}}, "stage.mode must be one of a, b; got 'c'"),
         ({"stage": {"limit": 0}}, "stage.limit must be at least 1; got 0"),
+        ({"stage": {"share": 7}}, "stage.share must be from 0 to 1 or one of all; got 7"),
         ({"stage": {"names": "x"}}, "stage.names must be a list of text; got 'x'"),
         ({"title": None}, "title must be text; got None"),
     ],

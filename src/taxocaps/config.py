@@ -18,9 +18,10 @@ import json
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, TypeVar, cast, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, ValidationError, model_validator
+from pydantic.fields import FieldInfo
 
 from taxocaps.errors import ConfigError
 
@@ -301,7 +302,7 @@ def _problem(cls: type[Config], name: str, problem: Any) -> str:
     if kind == "literal_error":
         return f"must be one of {str(context['expected']).replace(chr(39), '').replace(' or ', ', ')}"
     if kind in ("greater_than_equal", "less_than_equal"):
-        bounds = {key: value for part in cls.model_fields[name].metadata for key, value in _bounds(part)}
+        bounds = {key: value for part in _metadata(cls.model_fields[name]) for key, value in _bounds(part)}
         if len(bounds) == 2:
             return f"must be from {bounds['ge']} to {bounds['le']}"
         return f"must be at {'least' if 'ge' in context else 'most'} {context.get('ge', context.get('le'))}"
@@ -312,6 +313,13 @@ def _problem(cls: type[Config], name: str, problem: Any) -> str:
     word = _KINDS.get(kind.partition("_")[0])
     of = f" of {_KINDS['string']}" if word == "a list" and len(problem["loc"]) == 1 and _is_of_text(cls, name) else ""
     return f"must be {word}{of}" if word else str(problem["msg"])
+
+
+def _metadata(field: FieldInfo) -> list[Any]:
+    """What annotations say about a field, or about the alternatives of a union, such as `Between(0, 1)` or None."""
+    alternatives = [choice for choice in get_args(field.annotation) if get_origin(choice) is Annotated]
+    annotated = [info for choice in alternatives for info in choice.__metadata__]
+    return [*field.metadata, *(part for info in annotated for part in getattr(info, "metadata", ()))]
 
 
 def _bounds(part: Any) -> Sequence[tuple[str, float]]:

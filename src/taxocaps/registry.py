@@ -13,7 +13,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
-from taxocaps.errors import ConfigError, MissingExtraError
+from taxocaps.errors import ConfigError, MissingExtraError, TaxocapsError
 
 __all__ = ["Registry", "import_extra"]
 
@@ -48,6 +48,7 @@ class Registry(Mapping[str, T], Generic[T]):
         Raises:
             ConfigError: For an unknown name; the nearest is named.
             MissingExtraError: If a library that it needs is not installed.
+            TaxocapsError: If another package brings it and cannot be imported.
         """
         if name not in self._loaded:
             self._loaded[name] = self._load(name)
@@ -87,11 +88,26 @@ class Registry(Mapping[str, T], Generic[T]):
         self.check(name)
         try:
             if name not in self._table:
-                return self._external[name].load()  # type: ignore[no-any-return]
+                return self._plug_in(name)
             module, _, attribute = self._table[name].partition(":")
             return getattr(import_module(module), attribute)  # type: ignore[no-any-return]
         except ModuleNotFoundError as error:
             raise _missing(error, f"the {self.noun} {name}") from error
+
+    def _plug_in(self, name: str) -> T:
+        """A thing of another package, whose code may fail in any way."""
+        point = self._external[name]
+        try:
+            return point.load()  # type: ignore[no-any-return]
+        except Exception as error:
+            if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in _EXTRAS:
+                raise
+            package = f" of the package {point.dist.name}" if point.dist else ""
+            reason = " ".join(f"{type(error).__name__}: {error}".split())
+            raise TaxocapsError(
+                f"the {self.noun} {name}{package} ({point.value}) cannot be loaded: {reason}; "
+                "update the package, or uninstall it"
+            ) from error
 
 
 def import_extra(module: str, purpose: str) -> Any:

@@ -4,13 +4,11 @@ import itertools
 import re
 
 import pytest
-from taxocaps.config import as_mapping, resolve
 
-from taxocaps.catalogue.presets import DEFAULT_MODEL, PRESETS, model_config
-from taxocaps.catalogue.models import find_model
-from taxocaps.catalogue.models import VARIANTS
+from taxocaps.catalogue.models import MODELS, VARIANTS, find_model
+from taxocaps.catalogue.presets import PRESETS, encoding_config, model_config
 from taxocaps.errors import ConfigError
-from taxocaps.estimators.config import ModelConfig
+from taxocaps.workflows.config import DEFAULT_MODEL
 
 names = [variant.name for variant in VARIANTS]
 BY_NAME = {variant.name: variant for variant in VARIANTS}
@@ -35,7 +33,8 @@ def test_the_names():
 
 def test_the_default_is_the_defaults_themselves():
     assert PRESETS["default"] == {}
-    assert model_config(DEFAULT_MODEL, "default") == ModelConfig()
+    config = model_config(DEFAULT_MODEL, "default")
+    assert config == type(config)()
 
 
 @pytest.mark.parametrize(("preset", "name"), list(itertools.product(PRESETS, names)))
@@ -43,7 +42,25 @@ def test_every_preset_resolves_with_every_variant(preset, name):
     config, variant = model_config(name, preset), BY_NAME[name]
     for key in AXES:
         assert value_of(config, key) == getattr(variant, key.split(".")[1])
-    assert resolve(ModelConfig, as_mapping(config)) == config
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("model", MODELS, ids=[model.name for model in MODELS])
+def test_a_configuration_survives_a_file(model, preset):
+    config = model_config(model.name, preset)
+    assert type(config).model_validate(config.as_mapping()) == config
+    assert model_config(model.name, preset, config.as_mapping()) == config
+    assert config.scorer == ("linear" if model.family == "linear" else "network")
+    if not model.is_variant and hasattr(config, "loss"):
+        assert config.loss.label_weights == "uniform"
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("model", MODELS, ids=[model.name for model in MODELS])
+def test_documents_are_encoded_for_a_model_as_it_reads_them(model, preset):
+    config = model_config(model.name, preset)
+    text, encodings = encoding_config(model.name, preset)
+    assert (text, encodings) == (config.text, dict(config.encodings))
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -111,3 +128,31 @@ def test_unknown_names_give_the_nearest():
         model_config("AGRCNN", "default")
     with pytest.raises(ConfigError, match=re.escape("graph.windw; did you mean graph.window?")):
         model_config(DEFAULT_MODEL, "default", {"graph": {"windw": 4}})
+
+
+def test_what_a_name_decides_cannot_be_changed():
+    with pytest.raises(ConfigError, match=re.escape("linear.loss=logistic contradicts the model SVM, which has hinge")):
+        model_config("SVM", "default", {"linear": {"loss": "logistic"}})
+    with pytest.raises(ConfigError, match=re.escape("scorer=network contradicts the model SVM, which has linear")):
+        model_config("SVM", "default", {"scorer": "network"})
+    with pytest.raises(ConfigError, match=re.escape("scorer=linear contradicts the model LSTM, which has network")):
+        model_config("LSTM", "default", {"scorer": "linear"})
+    with pytest.raises(ConfigError, match=re.escape("network.kind=sgm contradicts the model LSTM, which has lstm")):
+        model_config("LSTM", "default", {"network": {"kind": "sgm"}})
+    with pytest.raises(ConfigError, match=re.escape("network.directions=2 contradicts the model LSTM")):
+        model_config("LSTM", "default", {"network": {"directions": 2}})
+
+
+def test_what_a_model_never_reads_is_refused():
+    with pytest.raises(ConfigError, match="SVM has no options network; it has bag"):
+        model_config("SVM", "default", {"network": {"kind": "lstm"}})
+    with pytest.raises(ConfigError, match=r"SGM\+GE has no options loss; it has decision"):
+        model_config("SGM+GE", "default", {"loss": {"down": 1.0}})
+    with pytest.raises(ConfigError, match="SVM has no options graph; it has bag, decision, labels, linear, scorer"):
+        model_config("SVM", "default", {"graph": {"window": 4}})
+    with pytest.raises(ConfigError, match="LSTM has no options graph; it has decision, label_vectors"):
+        model_config("LSTM", "default", {"graph": {"window": 4}})
+    with pytest.raises(ConfigError, match="HE-AGCRCNN has no options tokens"):
+        model_config("HE-AGCRCNN", "default", {"tokens": {"length": 4}})
+    with pytest.raises(ConfigError, match="DCNN reads characters; it has no options of words"):
+        model_config("DCNN", "default", {"text": {"lemmas": "none"}})

@@ -2,7 +2,7 @@
 
 import dataclasses
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -294,25 +294,30 @@ def find_model(name: str) -> ModelSpec:
     >>> find_model("he-agcrcnn").name, find_model("svm").family
     ('HE-AGCRCNN', 'linear')
     """
-    by_name = {model.name.lower(): model for model in (*_external_models(), *MODELS)}
-    if name.lower() in by_name:
-        return by_name[name.lower()]
-    nearest = difflib.get_close_matches(name.lower(), by_name, n=1)
-    names = ", ".join(model.name for model in by_name.values())
-    hint = f"did you mean {by_name[nearest[0]].name}?" if nearest else f"there are {names}"
+    wanted = name.lower()
+    for model in MODELS:
+        if model.name.lower() == wanted:
+            return model
+    external = _external_models()
+    for theirs, describe in external.items():  # described only if it is meant: its package may be slow, or broken
+        if theirs.lower() == wanted:
+            return describe(theirs)
+    names = {one.lower(): one for one in (*(model.name for model in MODELS), *external)}
+    nearest = difflib.get_close_matches(wanted, names, n=1)
+    hint = f"did you mean {names[nearest[0]]}?" if nearest else f"there are {', '.join(names.values())}"
     raise ConfigError(f"no model is called {name!r}; {hint}")
 
 
 def all_models() -> tuple[ModelSpec, ...]:
     """All models, those of other packages last."""
-    return (*MODELS, *_external_models())
+    return (*MODELS, *(describe(name) for name, describe in _external_models().items()))
 
 
-def _external_models() -> tuple[ModelSpec, ...]:
-    """A model for each network and each scorer that another package brings."""
-    networks = [name for name in NETWORKS if NETWORKS.is_external(name)]
-    scorers = [name for name in SCORERS if SCORERS.is_external(name)]
-    return (*map(_of_network, networks), *map(_of_scorer, scorers))
+def _external_models() -> Mapping[str, Callable[[str], ModelSpec]]:
+    """The names of the networks and scorers that other packages bring, with what makes models of them."""
+    networks = {name: _of_network for name in NETWORKS if NETWORKS.is_external(name)}
+    scorers = {name: _of_scorer for name in SCORERS if SCORERS.is_external(name)}
+    return {**networks, **scorers}
 
 
 def _of_network(name: str) -> ModelSpec:

@@ -135,7 +135,9 @@ def _check_axis(spec: ModelSpec, key: str, found: Any, decided: Any) -> None:
 
 def _check_sections(spec: ModelSpec, kind: type[ModelConfig], given: Mapping[str, Any]) -> None:
     """Refuse options that the model would never look at, with what it has instead."""
-    if spec.axes.get("text") == {"tokenizer": "characters"} and set(given.get("text", ())) - {"tokenizer", "language"}:
+    usual = TextConfig(tokenizer="characters").as_mapping()  # a file with all options has these, too
+    changed = {key for key, value in given.get("text", {}).items() if value != usual.get(key)}
+    if spec.axes.get("text") == {"tokenizer": "characters"} and changed - {"language"}:
         raise ConfigError(f"{spec.name} reads characters; it has no options of words (text)")
     known = {section for preset in PRESETS.values() for section in preset} | _SECTIONS
     for section in given:

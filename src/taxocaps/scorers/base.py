@@ -146,7 +146,7 @@ class Scorer(ABC):
         self._save(folder)
         for name, member in self.members.items():
             path = folder / "members" / name
-            path.mkdir(parents=True)
+            path.mkdir(parents=True, exist_ok=True)
             member.save(path)
 
     def load(self, folder: Path) -> Self:

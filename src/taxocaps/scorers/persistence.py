@@ -180,13 +180,13 @@ def _option(content: Mapping[str, Any], section: str, key: str) -> Any:
 
 
 def _write_versions(folder: Path) -> None:
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name not in _UNHASHED)
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     versions = {
         "format": FORMAT,
         "taxocaps": __version__,
         "python": platform.python_version(),
         "libraries": {name: found for name in _LIBRARIES if (found := _installed(name))},
-        "files": {path.relative_to(folder).as_posix(): _digest(path) for path in files},
+        "files": {name: _digest(folder / name) for name in names if name not in _UNHASHED},
     }
     _write_json(folder / "versions.json", versions)
 

@@ -1,4 +1,4 @@
-"""Calibration against a known curve; cuts, choices and hierarchy against brute force."""
+"""Calibration against a known curve; thresholds, choices and hierarchy against brute force."""
 
 import networkx
 import numpy as np
@@ -11,15 +11,16 @@ from scipy.special import expit
 
 from taxocaps.corpus.labels import Classes
 from taxocaps.errors import ConfigError
+from taxocaps.metrics.thresholds import best_threshold, label_thresholds
 from taxocaps.scorers.decision import (
+    DECISION_RULES,
     Calibration,
     DecisionConfig,
+    DecisionOptions,
     apply_hierarchy,
     choose_labels,
     fit_calibration,
-    fit_cuts,
 )
-from taxocaps.metrics.thresholds import best_cut, label_cuts
 from taxocaps.taxonomy.tree import Taxonomy
 
 
@@ -98,52 +99,60 @@ def validation_scores():
     return csr_array(truth), np.clip(0.3 * truth + 0.7 * generator.random((60, 4)), 0, 1).astype(np.float32)
 
 
-@pytest.mark.parametrize("rule", ["one-cut", "top-k"])
-def test_one_cut_is_the_best_for_micro_f1(rule):
+def fit_thresholds(rule, **options):
     truth, scores = validation_scores()
-    cuts = fit_cuts(truth, scores, DecisionConfig(rule=rule))
-    assert cuts.dtype == np.float32
-    assert cuts.tolist() == [best_cut(truth, scores).threshold] * 4
+    return DECISION_RULES[rule].fit(truth, scores, DecisionConfig(rule=rule, **options))
 
 
-def test_a_cut_for_each_label():
+@pytest.mark.parametrize("rule", ["global", "top-k"])
+def test_one_threshold_is_the_best_for_micro_f1(rule):
+    thresholds = fit_thresholds(rule)
+    assert thresholds.dtype == np.float32
+    assert thresholds.tolist() == [best_threshold(*validation_scores()).threshold] * 4
+
+
+def test_a_threshold_for_each_label():
     truth, scores = validation_scores()
-    cuts = fit_cuts(truth, scores, DecisionConfig(rule="per-label"))
-    one = best_cut(truth, scores).threshold
-    assert cuts.tolist() == label_cuts(truth, scores, one).tolist()
-    assert cuts[3] == np.float32(one)  # no document carries the last label
-    assert len(set(cuts.tolist())) == 4
+    thresholds = fit_thresholds("per-label")
+    one = best_threshold(truth, scores).threshold
+    assert thresholds.tolist() == label_thresholds(truth, scores, one).tolist()
+    assert thresholds[3] == np.float32(one)  # no document carries the last label
+    assert len(set(thresholds.tolist())) == 4
 
 
-def test_a_fixed_cut():
-    truth, scores = validation_scores()
-    assert fit_cuts(truth, scores, DecisionConfig(rule="fixed", threshold=0.25)).tolist() == [0.25] * 4
+def test_a_fixed_threshold():
+    assert fit_thresholds("fixed", threshold=0.25).tolist() == [0.25] * 4
 
 
-def choose_by_trying(scores, cuts, top_k, at_least):
+def test_which_rules_look_at_validation_documents_and_which_take_the_best_labels():
+    assert {name for name, rule in DECISION_RULES.items() if rule.is_tuned} == {"global", "per-label"}
+    assert {name for name, rule in DECISION_RULES.items() if rule.takes_best} == {"top-k"}
+
+
+def choose_by_trying(scores, thresholds, top_k, at_least):
     """The labels of one document, one decision after the other."""
     ranked = sorted(range(len(scores)), key=lambda label: (-scores[label], label))
     if top_k is not None:
         return set(ranked[: max(top_k, at_least)])
-    chosen = {label for label in ranked if scores[label] >= cuts[label]}
+    chosen = {label for label in ranked if scores[label] >= thresholds[label]}
     for label in ranked:
         if len(chosen) < at_least:
             chosen.add(label)
     return chosen
 
 
-# Few different numbers, so that scores are often equal to one another and to cuts.
+# Few different numbers, so that scores are often equal to one another and to thresholds.
 tenths = st.integers(0, 10).map(lambda tenth: np.float32(tenth / 10))
 
 
 @given(st.data(), st.integers(0, 3), st.integers(1, 5), st.none() | st.integers(0, 6), st.integers(0, 6))
 def test_choosing_equals_brute_force(data, documents, labels, top_k, at_least):
     scores = data.draw(arrays.arrays(np.float32, (documents, labels), elements=tenths))
-    cuts = data.draw(arrays.arrays(np.float32, labels, elements=tenths))
-    chosen = choose_labels(scores, cuts, top_k=top_k, at_least=at_least)
+    thresholds = data.draw(arrays.arrays(np.float32, labels, elements=tenths))
+    chosen = choose_labels(scores, thresholds, top_k=top_k, at_least=at_least)
     assert (chosen.dtype, chosen.shape) == (bool, scores.shape)
     for row, found in zip(scores, chosen, strict=True):
-        assert set(np.flatnonzero(found)) == choose_by_trying(row, cuts, top_k, at_least)
+        assert set(np.flatnonzero(found)) == choose_by_trying(row, thresholds, top_k, at_least)
 
 
 @given(st.data(), st.integers(0, 6))
@@ -178,7 +187,7 @@ def test_added_ancestors_are_those_of_the_taxonomy(decision):
     closed = apply_hierarchy(chosen, "add-ancestors", classes)
     assert closed.dtype == bool
     for before, after in zip(chosen, closed, strict=True):
-        wanted = set(classes.taxonomy.close(names_of(classes, before))) & set(classes.names)
+        wanted = set(classes.taxonomy.with_ancestors(names_of(classes, before))) & set(classes.names)
         assert names_of(classes, after) == wanted
 
 
@@ -241,13 +250,40 @@ def test_labels_as_they_are_and_no_change_in_place(decision):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rule": "best"}, "decision.rule must be one of one-cut, per-label, fixed, top-k; got 'best'"),
-        ({"threshold": 2}, "decision.threshold must be from 0 to 1; got 2"),
+        ({"rule": "best"}, "decision.rule must be one of global, per-label, fixed, top-k; got 'best'"),
+        ({"threshold": 7}, "decision.threshold must be from 0 to 1; got 7"),
+        ({"threshold": float("nan")}, "decision.threshold must be a number; got nan"),
         ({"k": 0}, "decision.k must be from 1 to 1000000; got 0"),
-        ({"at_least": -1}, "decision.at_least must be from 0 to 1000000; got -1"),
+        ({"k": True}, "decision.k must be a number or text; got True"),
+        ({"at_least": -3}, "decision.at_least must be from 0 to 1000000; got -3"),
+        ({"at_least": 1.5}, "decision.at_least must be a whole number; got 1.5"),
+        ({"at_last": 1}, "unknown configuration key decision.at_last; did you mean decision.at_least?"),
     ],
 )
-def test_options_are_checked(options, message):
+def test_options_of_training_are_checked(options, message):
     with pytest.raises(ConfigError) as caught:
         DecisionConfig(**options)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"threshold": 7}, "threshold must be from 0 to 1; got 7"),
+        ({"threshold": "high"}, "threshold must be a number; got 'high'"),
+        ({"at_least": -3}, "at_least must be from 0 to 1000000; got -3"),
+        ({"top_k": 0}, "top_k must be from 1 to 1000000; got 0"),
+        ({"top_k": 2_000_000}, "top_k must be from 1 to 1000000; got 2000000"),
+        ({"hierarchy": "auto"}, "hierarchy must be one of as-is, add-ancestors, drop-orphans; got 'auto'"),
+        ({"top_k": 3, "threshold": 0.5}, "top_k takes labels whatever their scores; leave out threshold"),
+        ({"topk": 3}, "unknown configuration key topk; did you mean top_k?"),
+    ],
+)
+def test_options_of_prediction_are_checked(options, message):
+    with pytest.raises(ConfigError) as caught:
+        DecisionOptions(**options)
+    assert str(caught.value) == message
+
+
+def test_nothing_is_changed_unless_it_is_asked_for():
+    assert set(DecisionOptions().as_mapping().values()) == {None}

@@ -4,12 +4,10 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from taxocaps.catalogue.models import MODELS, VARIANTS
 from taxocaps.classifier import TaxoCapsClassifier
-from taxocaps.catalogue.presets import model_config
-from taxocaps.catalogue.models import MODELS
-from taxocaps.catalogue.models import VARIANTS
 from taxocaps.datasets import toy
-from taxocaps.estimators.config import used_sections
+from taxocaps.training.batches import loader
 
 DATA = toy.load()
 TEXTS = [document.text for _, document in DATA.documents()]
@@ -26,41 +24,18 @@ def each_of(models, unit):
 
 
 every_model = each_of(MODELS, UNIT)
+every_network = each_of([model for model in MODELS if model.family != "linear"], UNIT)
 every_baseline = each_of([model for model in MODELS if not model.is_variant], ("SVM", "HR-LR", "CNN-non-static"))
 
 
 @pytest.fixture(scope="session")
-def options(small, small_networks):
-    """The options of a tiny model of a name, by their full names."""
-
-    def named(name):
-        config = model_config(name, "default")
-        sections = {**small, "bag": {"min_documents": 1}, "tokens": {"length": 100}}
-        if config.family == "network":
-            sections["network"] = small_networks[config.network.kind]
-            if config.network.kind == "vdcnn":
-                sections["vectors"] = {"source": "none", "dimension": 4}
-            if config.network.kind != "words-matrix":
-                sections["loss"] = {}
-        used = used_sections(config)
-        return {
-            f"{section}.{key}": value
-            for section in sections
-            if section in used
-            for key, value in sections[section].items()
-        }
-
-    return named
-
-
-@pytest.fixture(scope="session")
-def fitted_model(options):
+def fitted_model(small_options):
     """A model fitted to the toy documents, once for all tests."""
     known = {}
 
     def fit(name):
         if name not in known:
-            known[name] = TaxoCapsClassifier(name, DATA.taxonomy, settings=options(name)).fit(TEXTS, LABELS)
+            known[name] = TaxoCapsClassifier(name, DATA.taxonomy, **small_options(name)).fit(TEXTS, LABELS)
         return known[name]
 
     return fit
@@ -95,15 +70,15 @@ def test_a_text_has_the_same_scores_alone_and_among_others(fitted_model, name):
     classifier = fitted_model(name)
     together = classifier.decision_function(["", *TEXTS, "wheat"])
     assert not together[0].any()
-    for place in (1, 7, 13):
-        alone = classifier.decision_function([["", *TEXTS, "wheat"][place]])
-        assert np.allclose(alone[0], together[place], atol=1e-5)
+    for index in (1, 7, 13):
+        alone = classifier.decision_function([["", *TEXTS, "wheat"][index]])
+        assert np.allclose(alone[0], together[index], atol=1e-5)
 
 
 @every_model
 def test_predicts_labels_of_the_taxonomy_with_their_ancestors(fitted_model, name):
     for labels in fitted_model(name).predict(TEXTS):
-        assert labels == DATA.taxonomy.close(labels)
+        assert labels == DATA.taxonomy.with_ancestors(labels)
 
 
 @every_model
@@ -111,8 +86,8 @@ def test_is_what_its_row_says(fitted_model, name):
     axes = next(model.axes for model in MODELS if model.name == name)
     config = fitted_model(name).model_.config
     for section, values in axes.items():
-        if section == "family":
-            assert config.family == values
+        if section == "scorer":
+            assert config.scorer == values
         else:
             assert {key: getattr(getattr(config, section), key) for key in values} == values
 
@@ -122,7 +97,7 @@ def test_the_seed_decides(fitted_model, name):
     first = fitted_model(name)
     again = clone(first).fit(TEXTS, LABELS)
     assert np.array_equal(again.predict_proba(TEXTS), first.predict_proba(TEXTS))
-    if first.model_.config.family == "network":
+    if first.model_.config.scorer == "network":
         other = clone(first).set_params(random_state=1).fit(TEXTS, LABELS)
         assert not np.array_equal(other.predict_proba(TEXTS), first.predict_proba(TEXTS))
 
@@ -138,9 +113,25 @@ def test_saved_and_loaded_it_scores_the_same(fitted_model, name, tmp_path):
 
 
 @every_baseline
-def test_learns_twelve_documents_by_heart(options, name):
+def test_learns_twelve_documents_by_heart(small_options, name):
     """For the variants, test_variants.py has this."""
     patient = {"epochs": 60, "patience": 10, "learning_rate": 0.01, "schedule": "constant"}
-    settings = {**options(name), **{f"training.{key}": value for key, value in patient.items()}}
-    classifier = TaxoCapsClassifier(name, DATA.taxonomy, settings=settings)
+    classifier = TaxoCapsClassifier(name, DATA.taxonomy, **small_options(name))
+    if classifier.get_params().get("training__epochs"):
+        classifier.set_params(**{f"training__{key}": value for key, value in patient.items()})
     assert classifier.fit(TEXTS, LABELS, validation=(TEXTS, LABELS)).score(TEXTS, LABELS) > 0.9
+
+
+@every_network
+def test_every_trainable_parameter_receives_a_gradient(small_options, encode, toys, name):
+    still = {"training__learning_rate": 1e-9, "training__epochs": 1}
+    classifier = TaxoCapsClassifier(name, DATA.taxonomy, **{**small_options(name), **still}).fit(TEXTS, LABELS)
+    scorer = classifier.model_.scorer
+    (batch,) = loader(scorer.inputs(encode(scorer, TEXTS)), toys.labels, 12)
+    scorer.objective.train()
+    scorer.objective.zero_grad()
+    scorer.objective.loss(batch).backward()
+    for parameter, weights in scorer.objective.named_parameters():
+        assert weights.grad is not None, parameter
+        assert weights.grad.isfinite().all(), parameter
+        assert weights.grad.any(), parameter

@@ -1,0 +1,82 @@
+"""Linear models as scorers: from texts to scores, and through a folder."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.svm import LinearSVC
+
+from taxocaps.errors import CorpusError, ModelError
+from taxocaps.scorers.base import Examples, FitContext
+from taxocaps.scorers.linear import LinearScorer
+from taxocaps.text.pipeline import TextPipeline
+
+LINEAR = {"scorer": "linear", "bag": {"min_documents": 1}, "linear": {"drop_below": 0.0}}
+
+
+@pytest.fixture
+def fit(toys, small_config, encode, tmp_path):
+    def fit_it(*layers, texts=toys.texts, start=None):
+        scorer = LinearScorer(small_config(LINEAR, *layers), toys.classes, 0)
+        scorer.start = start
+        documents = Examples(encode(scorer, texts), toys.labels)
+        scorer.fit(documents, documents, FitContext(tmp_path))
+        return scorer
+
+    return fit_it
+
+
+def test_a_flat_svm_is_that_of_scikit_learn(fit, toys, encode):
+    pipeline = TextPipeline()
+    features = TfidfVectorizer(analyzer=lambda text: pipeline.tokenize([text]).document(0), sublinear_tf=True)
+    peer = OneVsRestClassifier(LinearSVC(tol=1e-6, max_iter=100_000))
+    peer.fit(features.fit_transform(toys.texts), toys.labels.toarray().astype(int))
+    wanted = expit(peer.decision_function(features.transform(toys.texts)))
+    scorer = fit({"linear": {"tolerance": 1e-6, "iterations": 100_000}})
+    assert np.allclose(scorer.scores(encode(scorer, toys.texts)), wanted, atol=1e-3)
+
+
+def test_texts_without_known_words_have_no_score(fit, encode):
+    scorer = fit()
+    assert not scorer.scores(encode(scorer, ["", "zzz qqq"])).any()
+    assert scorer.scores(encode(scorer, [])).shape == (0, 10)
+
+
+def test_weights_of_words_add_up_to_the_margin(fit, toys, encode):
+    scorer = fit()
+    document = encode(scorer, toys.texts[:1])
+    for column in (0, 3, 9):
+        found = scorer.word_weights(document, column)
+        assert set(found) <= set(document.tokens.document(0))
+        margin = scorer.weights.margins(scorer.bag.transform(document))[0, column]
+        assert sum(found.values()) + scorer.weights.intercept[column] == pytest.approx(margin, abs=1e-4)
+
+
+def test_weights_survive_a_folder(fit, toys, encode, tmp_path):
+    scorer = fit()
+    folder = tmp_path / "model"
+    folder.mkdir()
+    scorer.save(folder)
+    assert {path.name for path in folder.iterdir()} == {"vocabulary.tsv", "weights.safetensors"}
+    loaded = LinearScorer(scorer.config, scorer.classes).load(folder)
+    documents = encode(scorer, toys.texts)
+    assert np.array_equal(loaded.scores(documents), scorer.scores(documents))
+    assert loaded.parameters == scorer.parameters > 10
+    (folder / "weights.safetensors").write_bytes(b"nonsense")
+    with pytest.raises(ModelError, match="damaged, or not the weights of this model"):
+        LinearScorer(scorer.config, scorer.classes).load(folder)
+
+
+def test_small_weights_can_be_dropped(fit):
+    assert fit({"linear": {"drop_below": 0.1}}).parameters < fit().parameters
+
+
+def test_without_a_word_to_count(fit):
+    with pytest.raises(CorpusError, match=r"no word occurs in 1 training documents; .* smaller bag\.min_documents"):
+        fit(texts=[""] * 12)
+
+
+def test_does_not_continue_from_another_model(fit):
+    with pytest.raises(ModelError, match="train on all documents together"):
+        fit(start=fit())

@@ -1,0 +1,261 @@
+"""From scores to labels: every way to choose, and what fitting decides."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from taxocaps.corpus.document import Document
+from taxocaps.corpus.labels import Classes, label_matrix
+from taxocaps.errors import CorpusError
+from taxocaps.metrics.calibration import calibration_error
+from taxocaps.metrics.classification import flat_metrics
+from taxocaps.results import ScoredLabel
+from taxocaps.scorers.base import Examples, FitContext
+from taxocaps.scorers.decision import (
+    DECISION_RULES,
+    Calibration,
+    DecisionConfig,
+    DecisionOptions,
+    fit_calibration,
+)
+from taxocaps.scorers.model import FittedModel, ModelName, fit_model, hold_out
+from taxocaps.taxonomy.tree import Taxonomy
+
+TOPICS = Classes(
+    ("trade", "oil", "grain", "art"),
+    Taxonomy.from_edges([("all", "trade"), ("trade", "oil"), ("trade", "grain"), ("all", "art")]),
+)
+NAME = ModelName("a model", "default", 0)
+SCORES = np.array([[0.2, 0.9, 0.4, 0.1], [0.3, 0.2, 0.1, 0.25], [0, 0, 0, 0]], np.float32)
+"""The last document has no words."""
+
+
+@pytest.fixture
+def model(keywords):
+    """A model whose thresholds are 0.5, 0.5, 0.5 and 0.2."""
+
+    def make(hierarchy="as-is", calibration=None, **decision):
+        config = keywords.Config(decision=DecisionConfig(**decision))
+        thresholds = np.array([0.5, 0.5, 0.5, 0.2], np.float32)
+        return FittedModel(NAME, config, keywords(config, TOPICS), calibration or Calibration(), thresholds, hierarchy)
+
+    return make
+
+
+def chosen(model, **options):
+    found = model.choose(SCORES, DecisionOptions(**options))
+    assert isinstance(found, csr_array)
+    assert (found.dtype, found.shape) == (bool, (3, 4))
+    return model.classes.label_lists(found)
+
+
+def test_a_label_is_given_where_its_score_reaches_its_threshold(model):
+    assert chosen(model()) == [("oil",), ("art",), ()]
+
+
+def test_one_threshold_for_all_labels_instead(model):
+    assert chosen(model(), threshold=0.25) == [("oil", "grain"), ("trade", "art"), ()]
+    assert chosen(model(), threshold=0.0) == [TOPICS.names, TOPICS.names, ()]
+    assert chosen(model(), threshold=1.0) == [(), (), ()]
+
+
+def test_the_best_few(model):
+    assert chosen(model(), top_k=2) == [("oil", "grain"), ("trade", "art"), ()]
+    assert chosen(model(), top_k=9) == [TOPICS.names, TOPICS.names, ()]
+    assert chosen(model(rule="top-k", k=1)) == [("oil",), ("trade",), ()]
+    assert chosen(model(rule="top-k", k=1), top_k=2) == [("oil", "grain"), ("trade", "art"), ()]
+    assert chosen(model(rule="top-k", k=1), threshold=0.25) == [("oil", "grain"), ("trade", "art"), ()]
+
+
+def test_no_empty_answers_on_request(model):
+    assert chosen(model(), threshold=0.5, at_least=1) == [("oil",), ("trade",), ()]
+    assert chosen(model(at_least=1), threshold=0.5) == [("oil",), ("trade",), ()]
+    assert chosen(model(at_least=1), threshold=0.5, at_least=0) == [("oil",), (), ()]
+
+
+def test_what_is_done_about_ancestors(model):
+    assert chosen(model("add-ancestors")) == [("trade", "oil"), ("art",), ()]
+    assert chosen(model("drop-orphans")) == [(), ("art",), ()]
+    assert chosen(model("add-ancestors"), hierarchy="as-is") == [("oil",), ("art",), ()]
+    assert chosen(model(), hierarchy="drop-orphans") == [(), ("art",), ()]
+
+
+def test_a_text_without_words_has_no_scores_and_no_labels(model, encode):
+    # logit(1e-6) less 13.8 is far below, but plus 20 far above one half.
+    sure = model(calibration=Calibration(1.0, 20.0))
+    scores = sure.scores(encode(sure.scorer, ["oil art", "", "  "]))
+    assert scores[0].min() > 0.9
+    assert not scores[1:].any()
+    chosen = sure.choose(scores, DecisionOptions(top_k=3, at_least=2))
+    assert sure.classes.label_lists(chosen)[1:] == [(), ()]
+
+
+def test_raw_and_calibrated_scores(model, encode):
+    curve = Calibration(2.0, -1.0)
+    documents = encode(model().scorer, ["oil oil art trade", "grain", "nothing of it"])
+    raw = model(calibration=curve).raw_scores(documents)
+    assert raw[0].tolist() == [0.25, 0.5, 0, 0.25]
+    scores = model(calibration=curve).scores(documents)
+    assert scores[:2] == pytest.approx(curve.apply(raw)[:2])
+    assert (model().scores(documents) == raw).all()
+
+
+def test_no_texts(model, encode):
+    none = encode(model().scorer, [])
+    assert model().scores(none).shape == (0, 4)
+    assert model().choose(model().scores(none)).shape == (0, 4)
+    assert list(model().predictions([], model().scores(none))) == []
+
+
+def test_predictions_have_scores_and_paths_the_most_probable_first(model):
+    documents = [Document("oil", id="news-7"), Document("x"), Document("")]
+    first, second, third = model("add-ancestors").predictions(documents, SCORES, DecisionOptions(top_k=2))
+    assert first.id == "news-7"
+    assert first.labels == (
+        ScoredLabel("oil", pytest.approx(0.9), ("trade", "oil")),
+        ScoredLabel("grain", pytest.approx(0.4), ("trade", "grain")),
+        ScoredLabel("trade", pytest.approx(0.2), ("trade",)),
+    )
+    assert [one.label for one in second.labels] == ["trade", "art"]
+    assert (second.id, third.id) == ("2", "3")
+    assert first.warning is None
+    assert third.labels == ()
+    assert third.warning == "the text has no words that the model reads"
+    assert next(model().predictions(documents[1:], SCORES[1:], first=41)).id == "41"
+
+
+@pytest.fixture
+def learn(keywords, encode, tmp_path):
+    """Fit calibration and thresholds to documents whose words are names of labels."""
+
+    def learn_it(texts, lists, *, training=None, **decision):
+        scorer = keywords(keywords.Config(decision=DecisionConfig(**decision)), TOPICS)
+        documents = Examples(encode(scorer, texts), label_matrix(lists, TOPICS.names))
+        learned = documents
+        if training is not None:
+            learned = Examples(documents.documents, label_matrix(training, TOPICS.names))
+        return fit_model(NAME, scorer, learned, documents, FitContext(tmp_path)), documents
+
+    return learn_it
+
+
+def thresholds_of(rule, truth, scores, **options):
+    return DECISION_RULES[rule].fit(truth, scores, DecisionConfig(rule=rule, **options))
+
+
+TEXTS = ["oil oil noise", "grain noise noise", "art", "oil art noise", "art noise noise noise oil"] * 15
+LISTS = [["oil"], [], ["art"], ["oil", "art"], ["art"]] * 15
+
+
+def test_fitting_decides_calibration_and_thresholds_on_validation_documents(learn):
+    model, examples = learn(TEXTS, LISTS)
+    raw = model.raw_scores(examples.documents)
+    assert model.calibration == fit_calibration(examples.labels, raw) != Calibration()
+    calibrated = model.calibration.apply(raw)
+    assert (model.thresholds == thresholds_of("global", examples.labels, calibrated)).all()
+    assert model.figures["raw_calibration_error"] == pytest.approx(calibration_error(examples.labels, raw))
+    assert model.validation.calibration_error < model.figures["raw_calibration_error"]
+    found = flat_metrics(examples.labels, model.choose(model.scores(examples.documents)))
+    assert model.validation.flat.micro.f1 == pytest.approx(found.micro.f1)
+
+
+@pytest.mark.parametrize("rule", ["per-label", "fixed"])
+def test_other_rules_and_no_calibration(learn, rule):
+    model, examples = learn(TEXTS, LISTS, rule=rule, threshold=0.3, calibration="none")
+    assert model.calibration == Calibration()
+    wanted = thresholds_of(rule, examples.labels, model.raw_scores(examples.documents), threshold=0.3)
+    assert (model.thresholds == wanted).all()
+
+
+def test_the_hierarchy_follows_the_training_documents(learn):
+    closed = [["trade", "oil"], [], ["art"], ["trade", "oil", "art"], ["art"]] * 15
+    assert learn(TEXTS, LISTS)[0].hierarchy == "as-is"
+    assert learn(TEXTS, closed)[0].hierarchy == "add-ancestors"
+    assert learn(TEXTS, closed, training=LISTS)[0].hierarchy == "as-is"
+    assert learn(TEXTS, LISTS, training=closed)[0].hierarchy == "add-ancestors"
+    assert learn(TEXTS, closed, hierarchy="drop-orphans")[0].hierarchy == "drop-orphans"
+
+
+def test_measured_on_its_validation_documents_a_model_is_as_good_as_it_says(learn):
+    # Some texts have no words at all; most labels are true, so that calibration lifts a score of 0 above 0.
+    texts = [*TEXTS, *[""] * 30]
+    model, examples = learn(texts, [*[TOPICS.names] * len(TEXTS), *[()] * 30])
+    again = model.evaluate(examples.labels, model.scores(examples.documents))
+    assert again.as_dict() == model.validation.as_dict()
+
+
+def test_unseen_labels_count_in_an_evaluation(learn):
+    model, examples = learn(TEXTS, LISTS)
+    scores = model.scores(examples.documents)
+    seen, unseen = (model.evaluate(examples.labels, scores, unseen=one) for one in (None, {"music": 10}))
+    assert unseen.flat.micro.recall < seen.flat.micro.recall
+
+
+def test_a_card_says_what_a_model_is_and_how_good_it_is(learn):
+    model, _ = learn(TEXTS, LISTS, at_least=1)
+    card = model.card("news")
+    assert (card.name, card.model, card.preset, card.seed) == ("news", "a model", "default", 0)
+    assert (card.labels, card.language, card.hierarchy) == (4, "en", "as-is")
+    assert (card.rule, card.at_least, card.parameters, card.epochs) == ("global", 1, 0, 0)
+    assert card.validation["flat"]["micro"]["f1"] == model.validation.flat.micro.f1
+    assert model.card().name == "a model"
+    strange = dataclasses.replace(model, figures={"validation": {"calibration_error": float("nan")}})
+    assert strange.card().validation == {"calibration_error": None}  # JSON has no such number
+
+
+def test_the_taxonomy_with_the_thresholds_of_labels_that_can_be_given(model):
+    view = model().taxonomy_view("news")
+    assert (view.model, view.roots) == ("news", ("all",))
+    found = {one.label: (one.level, one.parents, one.threshold) for one in view.labels}
+    assert found["all"] == (0, (), None)
+    assert found["oil"] == (2, ("trade",), 0.5)
+    assert found["art"] == (1, ("all",), pytest.approx(0.2))
+
+
+def test_a_real_model_end_to_end(fitted, toys, encode):
+    documents, classes = encode(fitted.scorer, toys.texts), toys.classes
+    scores = fitted.scores(documents)
+    assert scores.shape == (12, len(classes))
+    assert fitted.hierarchy == "add-ancestors"
+    assert fitted.classes is classes
+    assert classes.has_all_ancestors(fitted.choose(scores))
+    assert (fitted.report.epochs, len(fitted.report.history)) == (2, 2)
+    assert fitted.evaluate(toys.labels, scores).as_dict() == fitted.validation.as_dict()
+
+
+def test_models_are_values(fitted):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        fitted.hierarchy = "as-is"
+
+
+@pytest.fixture
+def examples(keywords, encode):
+    def make(count):
+        scorer = keywords(keywords.Config(), TOPICS)
+        return Examples(encode(scorer, list(map(str, range(count)))), label_matrix([[]] * count, TOPICS.names))
+
+    return make
+
+
+def words(examples):
+    return [int(word) for tokens in examples.documents.token_chunks() for (word,) in tokens.documents()]
+
+
+@pytest.mark.parametrize(("count", "share", "held"), [(40, 0.25, 10), (10, 0.001, 1), (10, 0.9, 9)])
+def test_documents_are_held_out_at_random(examples, count, share, held):
+    training, validation = hold_out(examples(count), share, 0)
+    assert len(validation) == held
+    assert sorted(words(training) + words(validation)) == list(range(count))
+    assert words(training) == sorted(words(training))
+    assert words(hold_out(examples(count), share, 0)[1]) == words(validation)
+    if held == 10:
+        assert words(hold_out(examples(count), share, 1)[1]) != words(validation)
+
+
+def test_few_documents_validate_themselves(examples):
+    few = examples(9)
+    assert hold_out(few, 0.1, 0) == (few, few)
+    with pytest.raises(CorpusError, match="no documents to learn from"):
+        hold_out(examples(0), 0.1, 0)

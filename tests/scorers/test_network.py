@@ -1,0 +1,384 @@
+"""Networks as scorers: what they learn, from what they start, how they are kept, what others may add."""
+
+import re
+from pathlib import Path
+from typing import ClassVar, Literal
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+from taxocaps.config import Config
+from taxocaps.corpus.labels import Classes, label_matrix
+from taxocaps.encoding.store import open_store, write_store
+from taxocaps.errors import CorpusError, ModelError
+from taxocaps.nn.estimate import Estimate
+from taxocaps.nn.network import Network, word_embedding
+from taxocaps.nn.networks import NETWORKS
+from taxocaps.nn.words_matrix import WordsMatrixConfig
+from taxocaps.scorers import network as network_module
+from taxocaps.scorers.base import Examples, FitContext
+from taxocaps.scorers.network import NetworkScorer, describe_memory
+from taxocaps.scorers.persistence import load_model, save_model
+from taxocaps.taxonomy.embedding import train_label_vectors
+from taxocaps.text.pipeline import TextPipeline
+
+heads = pytest.mark.parametrize("head", ["dense", "capsule"])
+STILL = {"training": {"learning_rate": 1e-9, "epochs": 1}}
+"""With such a rate no weight moves by more than a billionth."""
+
+
+@pytest.fixture
+def fit_scorer(small_config, toys, encode, tmp_path):
+    """Fit a scorer to toy documents; gives it, and its report."""
+    runs = iter(range(100))
+
+    def fit_it(*layers, classes=toys.classes, texts=toys.texts, labels=toys.labels, seed=0, start=None, **context):
+        scorer = NetworkScorer(small_config(*layers), classes, seed)
+        scorer.start = start
+        examples = Examples(encode(scorer, texts), labels)
+        folder = context.pop("folder", tmp_path / str(next(runs)))
+        return scorer, scorer.fit(examples, examples, FitContext(folder, **context))
+
+    return fit_it
+
+
+def state(scorer):
+    return scorer.network.state_dict()
+
+
+def same(one, other):
+    return all(torch.equal(weights, other[name]) for name, weights in one.items())
+
+
+@heads
+def test_scores_of_each_label_for_each_text(fit_scorer, toys, encode, head):
+    scorer, report = fit_scorer({"network": {"head": head}})
+    scores = scorer.scores(encode(scorer, [*toys.texts, "", "words nobody knows"]))
+    assert (scores.dtype, scores.shape) == (np.float32, (14, 10))
+    assert ((scores >= 0) & (scores <= 1)).all()
+    assert not scores[12].any()
+    assert scores[[*range(12), 13]].all()
+    assert (report.epochs, len(report.history)) == (2, 2)
+    assert 1 <= report.best_epoch <= 2
+    assert scorer.scores(encode(scorer, [])).shape == (0, 10)
+
+
+def words_of(texts):
+    return list(TextPipeline().tokenize(texts).documents())
+
+
+def test_the_vocabulary_is_that_of_the_training_documents(fit_scorer, toys):
+    scorer, _ = fit_scorer()
+    words = {word for document in words_of(toys.texts) for word in document}
+    assert set(scorer.vocabulary.words) == words
+    assert state(scorer)["embedding.weight"].shape == (len(words) + 2, 8)
+
+
+def test_without_a_word_that_is_frequent_enough(fit_scorer):
+    with pytest.raises(CorpusError, match=r"no word of the training documents occurs 99 times; .*vocabulary.min_count"):
+        fit_scorer({"vocabulary": {"min_count": 99}})
+
+
+def test_ready_words_score_like_their_text(fit_scorer, toys, encode):
+    scorer, _ = fit_scorer()
+    wanted = scorer.scores(encode(scorer, toys.texts))
+    assert scorer.scores(encode(scorer, words_of(toys.texts))) == pytest.approx(wanted, abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["words-matrix", "kim-cnn", "hierarchical"])
+def test_training_from_a_store_is_training_from_memory(fit_scorer, small_config, toys, tmp_path, kind):
+    options = {"network": {"kind": kind}}
+    scorer, _ = fit_scorer(options)
+    stored = NetworkScorer(small_config(options), toys.classes)
+    (tmp_path / "store").mkdir()
+    write_store(toys.documents, stored.encoder, tmp_path / "store", cache=tmp_path / "cache")
+    examples = Examples(open_store(tmp_path / "store", stored.encoder), toys.labels)
+    stored.fit(examples, examples, FitContext(tmp_path / "fit"))
+    assert stored.vocabulary.words == scorer.vocabulary.words
+    assert same(state(stored), state(scorer))
+
+
+def test_the_seed_decides(fit_scorer):
+    first, again, other = (fit_scorer(seed=seed)[0] for seed in (3, 3, 4))
+    assert same(state(first), state(again))
+    assert not same(state(first), state(other))
+
+
+@heads
+def test_a_model_learns_its_documents_by_heart(fit_scorer, toys, encode, head):
+    sizes = {"filters": (16, 16), "channels": 8, "capsule_size": 8, "label_capsule_size": 8, "hidden": (32,)}
+    scorer, report = fit_scorer(
+        {
+            "graph": {"N": 20},
+            "vectors": {"source": "none", "dimension": 16},
+            "network": {"head": head, "recurrent": "none", "attention": "none", **sizes},
+            "loss": {"label_weights": "uniform", "kind": "margin" if head == "capsule" else "cross-entropy"},
+            "training": {"epochs": 25, "learning_rate": 0.02, "patience": None},
+        }
+    )
+    assert max(row["micro_f1"] for row in report.history) > 0.95
+    scores, truth = scorer.scores(encode(scorer, toys.texts)), toys.labels.toarray()
+    assert scores[truth].mean() > scores[~truth].mean() + 0.5
+
+
+def test_training_begins_with_the_word_vectors(fit_scorer, tmp_path):
+    (tmp_path / "my.vec").write_text("goalkeeper 1 0 0 0 0\ngene 0 2 0 0 0\nplanet 0 0 3 0 0\n", encoding="utf-8")
+    scorer, _ = fit_scorer(STILL, {"vectors": {"source": str(tmp_path / "my.vec")}})
+    (index,) = scorer.vocabulary.ids(["gene"])
+    assert state(scorer)["embedding.weight"][index].tolist() == pytest.approx([0, 2, 0, 0, 0], abs=1e-6)
+    assert not state(scorer)["embedding.weight"][0].any()
+
+
+def test_label_vectors_are_those_of_the_columns(fit_scorer, toys):
+    scorer, _ = fit_scorer(seed=5)
+    taxonomy, config = toys.classes.taxonomy, scorer.config
+    learned = train_label_vectors(taxonomy, config.walks, config.label_vectors, seed=5)
+    vectors = scorer.objective.label_vectors.numpy()
+    for column, name in enumerate(toys.classes.names):
+        wanted = learned[taxonomy.position(name)]
+        assert vectors[column] == pytest.approx(wanted / np.linalg.norm(wanted), abs=1e-6)
+    uniform, _ = fit_scorer({"loss": {"label_weights": "uniform"}})
+    assert uniform.objective.label_vectors is None
+
+
+def test_parameters_are_counted(fit_scorer):
+    scorer, _ = fit_scorer()
+    assert scorer.parameters == sum(weights.numel() for weights in state(scorer).values())
+
+
+def test_progress_names_every_stage(fit_scorer):
+    told = []
+    fit_scorer(progress=lambda stage, done, total=None, note="": told.append((stage, done, total)))
+    assert list(dict.fromkeys(stage for stage, _, _ in told)) == [
+        "training word vectors",
+        "learning label vectors",
+        "training",
+    ]
+    assert all(0 <= done <= total for _, done, total in told)
+    assert told[-1] == ("training", 6, 6)
+
+
+def test_an_interrupted_fit_is_resumed(fit_scorer, tmp_path):
+    whole, _ = fit_scorer({"training": {"epochs": 3}, "network": {"dropout": 0.5}}, folder=tmp_path / "whole")
+
+    def stop(stage, done, total=None, note=""):
+        if stage == "training" and done == 5:
+            raise ZeroDivisionError
+
+    options = ({"training": {"epochs": 3}, "network": {"dropout": 0.5}},)
+    with pytest.raises(ZeroDivisionError):
+        fit_scorer(*options, folder=tmp_path / "stopped", progress=stop)
+    resumed, report = fit_scorer(*options, folder=tmp_path / "stopped", resume=True)
+    assert same(state(resumed), state(whole))
+    assert report.epochs == 3
+
+
+def test_threads_change_nothing(fit_scorer):
+    assert same(state(fit_scorer(threads=1)[0]), state(fit_scorer(threads=3)[0]))
+
+
+@pytest.fixture
+def fewer(toys):
+    """Toy documents with the labels of sport only: the options of a fit."""
+    classes = Classes(("Sport", "Football", "Tennis"), toys.classes.taxonomy)
+    lists = toys.classes.label_lists(toys.labels)
+    return {"classes": classes, "labels": label_matrix(lists, classes.names)}
+
+
+@heads
+def test_starting_from_another_model_keeps_its_weights(fit_scorer, toys, fewer, head):
+    axes = {"network": {"head": head}}
+    older, _ = fit_scorer(axes, **fewer)
+    newer, _ = fit_scorer(axes, STILL, start=older, seed=9)
+    kept = [toys.classes.names.index(name) for name in fewer["classes"].names]
+    others = [column for column in range(10) if column not in kept]
+    fresh = NetworkScorer(newer.config, toys.classes, 9)
+    fresh.vocabulary = newer.vocabulary
+    unlearned = fresh._make_objective(8).network.state_dict()
+    assert newer.network.label_parameters
+    for name, weights in state(newer).items():
+        if name in newer.network.label_parameters:
+            assert torch.allclose(weights[kept], state(older)[name], atol=1e-6), name
+            assert torch.allclose(weights[others], unlearned[name][others], atol=1e-6), name
+        else:
+            assert torch.allclose(weights, state(older)[name], atol=1e-6), name
+
+
+def test_starting_from_another_model_keeps_its_words_and_leaves_it_alone(fit_scorer, toys, fewer):
+    older, _ = fit_scorer(**fewer)
+    before = {name: weights.clone() for name, weights in state(older).items()}
+    others = ["an unheard word", *toys.texts[1:]]
+    newer, _ = fit_scorer({"training": {"learning_rate": 0.1}}, texts=others, start=older)
+    assert newer.vocabulary is older.vocabulary
+    assert "unheard" not in newer.vocabulary
+    assert same(state(older), before)
+    assert not torch.equal(state(newer)["embedding.weight"], before["embedding.weight"])
+
+
+def test_starting_with_other_sizes_is_refused_in_one_line(fit_scorer):
+    older, _ = fit_scorer()
+    with pytest.raises(ModelError) as caught:
+        fit_scorer({"network": {"units": 5}}, start=older)
+    assert "\n" not in str(caught.value)
+
+
+@heads
+def test_saved_and_loaded_weights_are_the_same(fit_scorer, toys, encode, tmp_path, head):
+    scorer, _ = fit_scorer({"network": {"head": head}})
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    scorer.save(folder)
+    assert {path.name for path in folder.iterdir()} == {"vocabulary.tsv", "weights.safetensors"}
+    loaded = NetworkScorer(scorer.config, scorer.classes, seed=99).load(folder)
+    assert same(state(loaded), state(scorer))
+    documents = encode(scorer, toys.texts)
+    assert np.array_equal(loaded.scores(documents), scorer.scores(documents))
+
+
+def test_weights_of_another_network_are_refused(fit_scorer, tmp_path):
+    scorer, _ = fit_scorer()
+    scorer.save(tmp_path)
+    wider = scorer.config.replace(network=scorer.config.network.replace(units=5))
+    message = f"{tmp_path / 'weights.safetensors'}: damaged, or not the weights of this model"
+    with pytest.raises(ModelError) as caught:
+        NetworkScorer(wider, scorer.classes).load(tmp_path)
+    assert str(caught.value) == message
+    weights = load_file(tmp_path / "weights.safetensors")
+    del weights["embedding.weight"]
+    save_file(weights, tmp_path / "weights.safetensors")
+    with pytest.raises(ModelError) as caught:
+        NetworkScorer(scorer.config, scorer.classes).load(tmp_path)
+    assert str(caught.value) == message
+
+
+class TwoInputsConfig(Config):
+    section: ClassVar[str] = "network"
+
+    kind: Literal["two-inputs"] = "two-inputs"
+    units: int = 6
+
+
+class TwoInputs(Network):
+    """The mean of the first words beside the mean of the words of the matrix."""
+
+    Config = TwoInputsConfig
+    reads = ("tokens", "words-matrix")
+    label_parameters = ("labels.weight", "labels.bias")
+    word_vectors_name = "words.vectors.weight"
+
+    def __init__(self, config, sizes):
+        super().__init__()
+        self.words = nn.ModuleDict({"vectors": word_embedding(sizes)})
+        self.hidden = nn.Linear(2 * sizes.D + sizes.N, config.units)
+        self.labels = nn.Linear(config.units, sizes.labels)
+        self.N = sizes.N
+
+    def forward(self, ids, lengths, words, blocks, counts):
+        vectors = self.words["vectors"]
+        sequence = vectors(ids.long()).sum(1) / lengths.clamp(min=1)[:, None]  # [B, D]
+        matrix = vectors(words.long()).sum((1, 2)) / (words > 0).sum((1, 2)).clamp(min=1)[:, None]  # [B, D]
+        rows = nn.functional.pad(counts.float(), (0, self.N - counts.shape[1]))  # [B, N]
+        return self.labels(self.hidden(torch.cat([sequence, matrix, rows], 1)).relu())  # [B, L]
+
+
+@pytest.fixture
+def two_inputs(monkeypatch):
+    """The options of a network of this module, which is among the built-in ones for one test."""
+    monkeypatch.setitem(NETWORKS._table, "two-inputs", "unused")
+    monkeypatch.setitem(NETWORKS._loaded, "two-inputs", TwoInputs)
+    return {"network": {"kind": "two-inputs"}}
+
+
+def test_a_network_may_read_two_encodings(two_inputs, fit, toys, encode, tmp_path):
+    model = fit(two_inputs, {"graph": {"N": 6}, "tokens": {"length": 9}})
+    assert set(model.config.encodings) == {"tokens", "words-matrix"}
+    assert (model.config.graph.N, model.config.tokens.length) == (6, 9)
+    inputs = model.scorer.inputs(encode(model.scorer, toys.texts))
+    assert [array.shape[:1] for array in inputs.arrays(np.array([3, 5]))] == [(2,)] * 5
+    documents = encode(model.scorer, [*toys.texts, ""])
+    scores = model.scores(documents)
+    assert scores.shape == (13, 10)
+    assert not scores[12].any()
+    alone = model.scores(encode(model.scorer, toys.texts[4:5]))
+    assert alone[0] == pytest.approx(scores[4], abs=1e-6)
+    save_model(model, tmp_path)
+    loaded = load_model(tmp_path)
+    assert np.array_equal(loaded.scores(encode(loaded.scorer, [*toys.texts, ""])), scores)
+
+
+def test_word_vectors_may_have_another_name(two_inputs, fit_scorer, fewer, tmp_path):
+    (tmp_path / "my.vec").write_text("gene 0 2 0 0 0\nplanet 0 0 3 0 0\n", encoding="utf-8")
+    older, _ = fit_scorer(two_inputs, STILL, {"vectors": {"source": str(tmp_path / "my.vec")}}, **fewer)
+    (index,) = older.vocabulary.ids(["gene"])
+    assert older.network.word_vectors[index].tolist() == pytest.approx([0, 2, 0, 0, 0], abs=1e-6)
+    newer, _ = fit_scorer(two_inputs, STILL, start=older, seed=3)
+    assert torch.allclose(newer.network.word_vectors, older.network.word_vectors, atol=1e-6)
+    moved, _ = fit_scorer(two_inputs, {"training": {"learning_rate": 0.05}}, start=older)
+    assert not torch.allclose(moved.network.word_vectors, older.network.word_vectors, atol=1e-3)
+    kept = [newer.classes.names.index(name) for name in older.classes.names]
+    assert torch.allclose(newer.network.labels.weight[kept], older.network.labels.weight, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_every_network_reads_what_its_encoders_give(small_config, toys, encode, name):
+    scorer = NetworkScorer(small_config({"network": {"kind": name}}), toys.classes)
+    documents = encode(scorer, ["Oil rose. Wheat fell.", "", "gold"])
+    scorer.vocabulary = network_module.count_words(documents, scorer.config.vocabulary)
+    scorer.objective = scorer._make_objective(6)
+    network = scorer.network.eval()
+    assert network.word_vectors.shape == (len(scorer.vocabulary), 6)
+    assert type(network) is NETWORKS[name]
+    assert network.Config().kind == name
+    assert network.Config.section == "network"
+    assert scorer.scores(documents).shape == (3, 10)
+    for parameter in network.label_parameters:
+        assert network.state_dict()[parameter].shape[0] == 10
+
+
+GIGABYTE = 2**30
+CAPSULES = WordsMatrixConfig()
+DENSE = WordsMatrixConfig(recurrent="none", attention="none", head="dense")
+
+
+def test_enough_memory():
+    wanted = "the network has 1,234,567 weights; training takes about 1.5 GB"
+    assert describe_memory(Estimate(1_234_567, 3 * GIGABYTE // 2), CAPSULES, 32, 2 * GIGABYTE) == wanted
+
+
+@pytest.mark.parametrize(
+    ("config", "batch_size", "advice"),
+    [
+        (CAPSULES, 32, "--set network.sharing=label and --set network.compress=128 and --set training.batch_size=8"),
+        (WordsMatrixConfig(sharing="label"), 32, "--set network.compress=128 and --set training.batch_size=8"),
+        (WordsMatrixConfig(compress=64), 8, "--set network.sharing=label"),
+        (DENSE, 32, "--set training.batch_size=8"),
+        (DENSE, 8, "a smaller graph.N, or fewer labels"),
+        (WordsMatrixConfig(sharing="label", compress=64), 4, "a smaller graph.N, or fewer labels"),
+    ],
+)
+def test_too_little_memory_and_what_to_do(config, batch_size, advice):
+    line = describe_memory(Estimate(1_000, 8 * GIGABYTE), config, batch_size, 4 * GIGABYTE)
+    assert line.endswith(f"takes about 8.0 GB, but there are 4.0 GB; try {advice}")
+
+
+@pytest.mark.skipif(not Path("/proc/meminfo").exists(), reason="compared with what Linux says")
+def test_the_memory_of_this_machine():
+    total = int(re.search(r"MemTotal:\s+(\d+) kB", Path("/proc/meminfo").read_text())[1]) * 1024
+    assert describe_memory(Estimate(1, total // 2), CAPSULES, 32).endswith(" GB")
+    assert "but there are" in describe_memory(Estimate(1, 2 * total), CAPSULES, 32)
+
+
+def test_a_machine_that_does_not_say(monkeypatch):
+    monkeypatch.delattr("os.sysconf")
+    assert "but there are" not in describe_memory(Estimate(1, 2**60), CAPSULES, 32)
+
+
+def test_people_are_told_about_weights_and_memory(fit_scorer):
+    told = []
+    fit_scorer(STILL, tell=told.append)
+    fit_scorer(STILL, {"network": {"kind": "lstm"}}, tell=told.append)
+    assert re.fullmatch(r"the network has [\d,]+ weights; training takes about [\d.]+ GB", told[0])
+    assert re.fullmatch(r"the network has [\d,]+ weights", told[1])
