@@ -116,6 +116,8 @@ def _notes(evaluation: _Metrics) -> Iterator[str]:
     yield f"Hamming loss: {flat['hamming_loss']:.5f}"
     if evaluation["calibration_error"] is not None:
         yield f"calibration error: {evaluation['calibration_error']:.5f}"
+    for name, value in evaluation.get("extra", {}).items():  # metrics of other packages
+        yield f"{name}: {_number(value)}"
     if unseen := evaluation["unseen"]:
         yield f"labels that the model does not know: {len(unseen):,}, missed {sum(unseen.values()):,} times"
 
