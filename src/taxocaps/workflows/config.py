@@ -51,7 +51,7 @@ class RunConfig:
     """Everything that decides a training run.
 
     Attributes:
-        model: The name of a model.
+        model: The name of a model, as the catalogue writes it.
         preset: The name of a preset.
         seed: Random seed.
         corpus: How documents are read.
@@ -155,12 +155,13 @@ def config_schema(model: str = DEFAULT_MODEL, preset: str = "default") -> dict[s
 
 
 def _run_config(layers: Layers) -> RunConfig:
+    from taxocaps.catalogue.models import find_model
     from taxocaps.catalogue.presets import model_config
 
     named = _run_keys(layers)
     others = [{key: value for key, value in layer.items() if key not in _RunKeys.model_fields} for layer in layers]
     options = model_config(named.model, named.preset, *others)
-    return RunConfig(named.model, named.preset, named.seed, named.corpus, options)
+    return RunConfig(find_model(named.model).name, named.preset, named.seed, named.corpus, options)
 
 
 def _encode_config(layers: Layers) -> EncodeConfig:
