@@ -19,7 +19,7 @@ from taxocaps.corpus.labels import Classes, LabelConfig, collect_classes, label_
 from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
 from taxocaps.encoding.store import open_store, write_store
 from taxocaps.errors import ConfigError, CorpusError
-from taxocaps.explain.explanation import Explanation
+from taxocaps.explanations.explanation import Explanation
 from taxocaps.files import atomic_folder
 from taxocaps.metrics.classification import flat_metrics
 from taxocaps.metrics.evaluation import Evaluation

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from taxocaps.encoding.documents import EncodedDocuments
 from taxocaps.encoding.encoders import Encoding
-from taxocaps.explain.explanation import Graph, GraphEdge, GraphNode, MatrixRow, RowShare, WordWeight, rounded
+from taxocaps.explanations.explanation import Graph, GraphEdge, GraphNode, MatrixRow, RowShare, WordWeight, rounded
 from taxocaps.graph.document_graph import GraphOfWords
 from taxocaps.registry import Registry
 from taxocaps.scorers.base import Scorer
@@ -56,9 +56,9 @@ EXPLAINERS: Registry[Explainer] = Registry(
     "explainer",
     "taxocaps.explainers",
     {
-        "linear": "taxocaps.explain.explainers:explain_linear",
-        "occlusion": "taxocaps.explain.explainers:explain_occlusion",
-        "words-matrix": "taxocaps.explain.explainers:explain_words_matrix",
+        "linear": "taxocaps.explanations.explainers:explain_linear",
+        "occlusion": "taxocaps.explanations.explainers:explain_occlusion",
+        "words-matrix": "taxocaps.explanations.explainers:explain_words_matrix",
     },
 )
 """The explainers by name; a scorer names its own, and `occlusion` works for all."""
