@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from taxocaps.catalogue.models import VARIANTS, Variant
-from taxocaps.explain.explanation import Explanation
+from taxocaps.explanations.explanation import Explanation
 
 __all__ = ["draw_ablation", "draw_case", "draw_reconstruction", "gains_in_words"]
 

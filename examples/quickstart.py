@@ -1,11 +1,11 @@
-"""From a text to its graph-of-words, and from a corpus to words-matrices on disk, in a few lines."""
+"""From files to a model, labels and reasons; and from a text to its graph of words, in a few lines."""
 
 import tempfile
 from pathlib import Path
 
 import taxocaps
 
-# One document: who stands in the middle of the text, and in which contexts?
+# One document: which words are central, and what stands around them?
 text = Path(__file__).with_name("musk.txt").read_text(encoding="utf-8")
 graph = taxocaps.graph_of_words(text)
 word = graph.central_words[0]
@@ -13,16 +13,28 @@ print(f"most central: {word!r}, closeness {graph.closeness[word]:.3f}, at positi
 for block in graph.row(word).blocks:
     print("   ", " ".join(block.words))
 
-with tempfile.TemporaryDirectory() as folder:
-    # A taxonomy is a file of parents and children; labels may have several parents.
-    labels = Path(folder) / "labels.tsv"
-    labels.write_text("Root\tbusiness\nRoot\ttechnology\nbusiness\telectric cars\ntechnology\telectric cars\n")
-    taxonomy = taxocaps.read_taxonomy(labels)
-    print(taxonomy, taxonomy.close(["electric cars"]))
+with tempfile.TemporaryDirectory() as name:
+    folder = Path(name)
 
-    # Many documents: encoded once, opened in milliseconds ever after.
-    corpus = Path(folder) / "corpus.jsonl"
-    taxocaps.write_documents([taxocaps.Document(text, id="musk", labels=("electric cars",))], corpus)
-    taxocaps.encode(corpus, Path(folder) / "store")
-    store = taxocaps.open_store(Path(folder) / "store")
-    print(f"{len(store)} document, {len(store.matrices.words)} rows of {store.matrices.words.shape[1]} words")
+    # A taxonomy is a file of parents and children, or a dict; labels may have several parents.
+    taxonomy = taxocaps.read_taxonomy({"business": ["cars", "oil"], "technology": ["cars"], "sport": ["football"]})
+    print(taxonomy, taxonomy.with_ancestors(["cars"]))
+
+    # A few made-up documents, encoded once into a store that all commands take.
+    texts = {
+        "cars": "Car makers build electric engines and batteries for the road.",
+        "oil": "Crude oil prices rose as tankers left the refinery.",
+        "football": "The striker scored and the keeper lost the match.",
+    }
+    documents = [taxocaps.Document(text, labels=taxonomy.with_ancestors([label])) for label, text in texts.items()]
+    taxocaps.write_documents(documents * 5, folder / "train.jsonl")
+    taxocaps.encode(folder / "train.jsonl", folder / "store")
+    store = taxocaps.open_store(folder / "store")
+    print(f"{len(store)} documents, {store.lengths.sum()} words, {len(store.encoding('words-matrix').words)} rows")
+
+    # A linear model; leave out `model` for HE-AGCRCNN.
+    taxocaps.train(folder / "store", folder / "model", taxonomy=taxonomy, model="SVM")
+    for prediction in taxocaps.predict(folder / "model", ["Oil prices fell again."]):
+        print([label.label for label in prediction.labels])
+    explanation = taxocaps.explain(folder / "model", "Oil prices fell again.", labels=["oil"])
+    print([found.word for found in explanation.reasons[0].words])

@@ -4,7 +4,6 @@ from typing import Annotated, ClassVar, Literal
 
 import pytest
 
-from taxocaps.errors import ConfigError
 from taxocaps.config import (
     AtLeast,
     Between,
@@ -15,6 +14,7 @@ from taxocaps.config import (
     read_mapping,
     resolve,
 )
+from taxocaps.errors import ConfigError
 
 
 class Stage(Config):

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -41,3 +42,8 @@ def test_public_names():
     assert set(taxocaps.__all__) <= set(dir(taxocaps))
     with pytest.raises(AttributeError, match="nonsense"):
         _ = taxocaps.nonsense
+
+
+def test_no_package_hides_a_public_name():
+    packages = [path.name.removesuffix(".py") for path in Path(taxocaps.__file__).parent.iterdir()]
+    assert not set(taxocaps.__all__) & set(packages)

@@ -7,7 +7,7 @@ import pytest
 from taxocaps.corpus.readers import READERS
 from taxocaps.encoding.encoders import ENCODERS
 from taxocaps.errors import ConfigError, MissingExtraError, TaxocapsError
-from taxocaps.explain.explainers import EXPLAINERS
+from taxocaps.explanations.explainers import EXPLAINERS
 from taxocaps.metrics.evaluation import METRICS
 from taxocaps.nn.networks import NETWORKS
 from taxocaps.registry import Registry

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from taxocaps.corpus.writers import write_documents
     from taxocaps.encoding.store import open_store
     from taxocaps.errors import TaxocapsError
-    from taxocaps.explain.explanation import Explanation
+    from taxocaps.explanations.explanation import Explanation
     from taxocaps.graph.config import GraphConfig
     from taxocaps.graph.document_graph import GraphOfWords
     from taxocaps.results import Prediction
@@ -58,7 +58,7 @@ __all__ = [
 
 _HOMES = {
     "Document": "corpus.document",
-    "Explanation": "explain.explanation",
+    "Explanation": "explanations.explanation",
     "GraphConfig": "graph.config",
     "GraphOfWords": "graph.document_graph",
     "Prediction": "results",

@@ -20,7 +20,7 @@ from taxocaps.corpus.labels import Classes, LabelConfig, collect_classes, label_
 from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
 from taxocaps.encoding.store import open_store, write_store
 from taxocaps.errors import ConfigError, CorpusError
-from taxocaps.explain.explanation import Explanation
+from taxocaps.explanations.explanation import Explanation
 from taxocaps.files import atomic_folder
 from taxocaps.metrics.classification import flat_metrics
 from taxocaps.metrics.evaluation import Evaluation
@@ -126,11 +126,12 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 new, and words that it does not know stay unknown.
             context: Where checkpoints go, who is told of progress, and more; by default a temporary folder.
         """
-        config = self._config()
+        run = resolve_run_config(options={**self.options, "model": self.model, "preset": self.preset})
+        config = run.options
         if start is not None:
             _check_start(start, config)
         targets = self._targets(y, config, start)
-        name = ModelName(resolve_name(self.model), self.preset, self._seed())
+        name = ModelName(run.model, run.preset, self._seed())
         with tempfile.TemporaryDirectory() as temporary:
             context = context or FitContext(
                 Path(temporary), threads=os.cpu_count() or 1, progress=_print_progress if self.verbose else silent
@@ -235,9 +236,6 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _take(self, model: FittedModel, targets: "Targets") -> None:
         self.model_, self.form_, self.columns_ = model, targets.form, targets.columns
         self.classes_ = np.array(model.classes.names, dtype=object)
-
-    def _config(self) -> ModelConfig:
-        return resolve_run_config(options={**self.options, "model": self.model, "preset": self.preset}).options
 
     def _seed(self) -> int:
         if self.random_state is None:
@@ -413,13 +411,6 @@ def _from_matrix(y: Any, taxonomy: Taxonomy | None, config: LabelConfig, known: 
         matrix = csr_array(matrix @ known.closure)
     matrix.sort_indices()
     return Targets("matrix", known, matrix, config=config)
-
-
-def resolve_name(model: str) -> str:
-    """The name of a model as it is written in the catalogue."""
-    from taxocaps.catalogue.models import find_model
-
-    return find_model(model).name
 
 
 def _check_start(start: TaxoCapsClassifier, config: ModelConfig) -> None:

@@ -45,6 +45,8 @@ BAD = {
     "unknown id": (["--input", "FILE", "--id", "none"], "no document has the id 'none'"),
     "missing file": (["--input", "none.jsonl", "--id", "1"], "none.jsonl: no such file"),
     "label": (["--text", "striker", "--label", "Futball"], "no label 'Futball'; did you mean 'Football'?"),
+    "unknown method": (["--text", "striker", "--method", "ocluson"], "did you mean occlusion?"),
+    "method of others": (["--text", "striker", "--method", "linear"], "occlusion works for all models"),
     "huge": (["--text", "word " * 200_001], "1,000,005 characters; at most 1,000,000"),
     "the input itself": (["--input", "FILE", "--id", "football-cup", "--out", "FILE"], "is the input itself"),
     "a folder to write": (["--text", "striker", "--out", "FOLDER"], "cannot be written"),

@@ -2,15 +2,14 @@
 
 import numpy as np
 import pytest
-from taxocaps.config import resolve
+from taxocaps.estimators.config import ModelConfig
+from taxocaps.estimators.scorers import make_scorer
 
-from taxocaps.corpus.labels import Classes
-from taxocaps.corpus.labels import collect_classes, label_matrix
+from taxocaps.config import resolve
+from taxocaps.corpus.labels import Classes, collect_classes, label_matrix
 from taxocaps.datasets import toy
 from taxocaps.scorers.base import FitReport, Labelled, TextScorer, Work
-from taxocaps.estimators.config import ModelConfig
 from taxocaps.scorers.model import ModelName, fit_model
-from taxocaps.estimators.scorers import make_scorer
 
 SMALL = {
     "vocabulary": {"min_count": 1},

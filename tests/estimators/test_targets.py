@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 from scipy.sparse import coo_array, csc_matrix, csr_array, csr_matrix
-
-from taxocaps.corpus.labels import Classes
-from taxocaps.corpus.labels import LabelConfig
-from taxocaps.errors import CorpusError
 from taxocaps.estimators.targets import read_targets
+
+from taxocaps.corpus.labels import Classes, LabelConfig
+from taxocaps.errors import CorpusError
 from taxocaps.taxonomy.tree import Taxonomy
 
 TOPICS = Taxonomy.from_edges([("all", "trade"), ("trade", "oil"), ("trade", "grain"), ("all", "art")])

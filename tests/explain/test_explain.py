@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from taxocaps.config import resolve
-
-from taxocaps.errors import CorpusError, ModelError
 from taxocaps.estimators import explainer
 from taxocaps.estimators.explainer import explain_document
+
+from taxocaps.config import resolve
+from taxocaps.errors import CorpusError, ModelError
 from taxocaps.text.pipeline import TextPipeline
 
 TEXT = "The striker scored twice, and the supporters of the club carry the striker home."

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-
 from taxocaps.estimators.occlusion import OccludedDocuments, occluded_characters, occluded_words
+
 from taxocaps.text.pipeline import TextPipeline
 
 TEXT = "The striker scored. A striker hopes for penalties, and the xyzzy supporters carry the goalkeeper home."

@@ -5,9 +5,9 @@ import dataclasses
 from pathlib import Path
 
 import pytest
-
 from taxocaps.estimators import explanations
-from taxocaps.explain.explanation import WordWeight
+
+from taxocaps.explanations.explanation import WordWeight
 
 
 def test_values_cannot_be_changed():

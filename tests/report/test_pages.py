@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from taxocaps.explain.explanation import (
+from taxocaps.explanations.explanation import (
     Explanation,
     Graph,
     GraphEdge,

@@ -44,6 +44,12 @@ def bare():
     return evaluate(labels, labels, names=["a", "b"])
 
 
+def test_metrics_of_other_packages_are_shown_by_their_names(bare):
+    measured = replace(bare, extra={"label_coverage": 0.75})
+    assert "label_coverage: 0.7500" in printed(evaluation_tables(measured)[0])
+    assert "- label_coverage: 0.7500" in evaluation_markdown(measured.as_dict())
+
+
 def test_the_summary_shows_every_metric(evaluation):
     summary = printed(evaluation_tables(evaluation)[0])
     rows = {line[:20].strip(): line[20:].split() for line in summary.splitlines()}

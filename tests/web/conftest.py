@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import httpx
 import pytest
 
-from taxocaps.explain.explanation import Explanation
+from taxocaps.explanations.explanation import Explanation
 from taxocaps.results import ModelCard, Prediction, ScoredLabel, TaxonomyLabel, TaxonomyView
 from taxocaps.web.api import Service
 from taxocaps.web.limits import ServeConfig

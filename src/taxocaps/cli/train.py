@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from taxocaps.cli.console import console, print_json, shown_progress, tell
-from taxocaps.cli.options import CORPUS_OPTIONS, MODEL_OPTIONS, AsJson, Quiet, with_config
+from taxocaps.cli.options import CORPUS_OPTIONS, MODEL_OPTIONS, AsJson, Quiet, TrustCode, with_config
 
 if TYPE_CHECKING:
     from taxocaps.workflows.config import RunConfig
@@ -36,6 +36,7 @@ def train(
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a model or an interrupted run.")] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep checkpoints and TensorBoard's files.")] = False,
+    trust_code: TrustCode = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -58,6 +59,7 @@ def train(
                 config,
                 existing="resume" if resume else "overwrite" if overwrite else "refuse",
                 keep=keep,
+                trust_code=trust_code,
                 progress=progress,
                 tell=(lambda message: None) if silent else tell,
             )

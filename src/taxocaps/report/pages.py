@@ -15,7 +15,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from taxocaps.explain.explanation import Explanation, Graph, MatrixRow
+from taxocaps.explanations.explanation import Explanation, Graph, MatrixRow
 
 __all__ = ["asset_files", "explanation_page", "graph_page", "inline_modules", "render_page"]
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from taxocaps._version import __version__
 from taxocaps.metrics.evaluation import Evaluation
 from taxocaps.results import ModelCard
+from taxocaps.scorers.decision import DECISION_RULES
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -67,7 +68,7 @@ def model_card(card: ModelCard) -> str:
 
 def is_tuned(card: ModelCard) -> bool:
     """Whether the thresholds of a model were tuned on its validation documents."""
-    return card.rule not in ("fixed", "top-k")
+    return DECISION_RULES[card.rule].is_tuned
 
 
 def evaluation_markdown(evaluation: _Metrics) -> str:
@@ -116,6 +117,8 @@ def _notes(evaluation: _Metrics) -> Iterator[str]:
     yield f"Hamming loss: {flat['hamming_loss']:.5f}"
     if evaluation["calibration_error"] is not None:
         yield f"calibration error: {evaluation['calibration_error']:.5f}"
+    for name, value in evaluation.get("extra", {}).items():  # metrics of other packages
+        yield f"{name}: {_number(value)}"
     if unseen := evaluation["unseen"]:
         yield f"labels that the model does not know: {len(unseen):,}, missed {sum(unseen.values()):,} times"
 

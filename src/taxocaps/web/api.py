@@ -13,7 +13,7 @@ from starlette.types import ASGIApp
 
 from taxocaps._version import __version__
 from taxocaps.errors import CorpusError
-from taxocaps.explain.explanation import Explanation
+from taxocaps.explanations.explanation import Explanation
 from taxocaps.results import Prediction, TaxonomyView
 from taxocaps.web import schemas
 from taxocaps.web.batching import Batcher

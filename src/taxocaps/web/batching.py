@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
-from taxocaps.explain.explanation import Explanation
+from taxocaps.explanations.explanation import Explanation
 from taxocaps.results import Prediction
 from taxocaps.web.limits import ServeConfig
 from taxocaps.web.responses import ApiError

@@ -49,7 +49,7 @@ class RunConfig:
     """Everything that decides a training run.
 
     Attributes:
-        model: The name of a model.
+        model: The name of a model, as the catalogue writes it.
         preset: The name of a preset.
         seed: Random seed.
         corpus: How documents are read.

@@ -8,8 +8,8 @@ from taxocaps.corpus.document import Document
 from taxocaps.corpus.readers import CorpusConfig
 from taxocaps.encoding.store import is_store
 from taxocaps.errors import FileError
-from taxocaps.explain.explain import explain_document, explain_encoded
-from taxocaps.explain.explanation import Explanation
+from taxocaps.explanations.explain import explain_document, explain_encoded
+from taxocaps.explanations.explanation import Explanation
 from taxocaps.files import atomic_text, is_decodable, refuse_same_file
 from taxocaps.report.pages import explanation_page
 from taxocaps.scorers.model import FittedModel

@@ -9,8 +9,8 @@ from typing import cast
 from taxocaps.corpus.readers import format_of
 from taxocaps.encoding.store import is_store
 from taxocaps.errors import FileError
-from taxocaps.explain.explainers import describe_graph, describe_rows
-from taxocaps.explain.explanation import GraphNode, MatrixRow
+from taxocaps.explanations.explainers import describe_graph, describe_rows
+from taxocaps.explanations.explanation import GraphNode, MatrixRow
 from taxocaps.files import atomic_text, is_decodable, read_text, refuse_same_file
 from taxocaps.graph.config import GraphConfig
 from taxocaps.graph.document_graph import GraphOfWords

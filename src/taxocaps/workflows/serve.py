@@ -10,8 +10,8 @@ import numpy as np
 
 from taxocaps.corpus.document import Document
 from taxocaps.errors import ConfigError
-from taxocaps.explain.explain import explain_document
-from taxocaps.explain.explanation import Explanation
+from taxocaps.explanations.explain import explain_document
+from taxocaps.explanations.explanation import Explanation
 from taxocaps.results import ModelCard, Prediction, TaxonomyView
 from taxocaps.scorers.decision import DecisionOptions
 from taxocaps.scorers.model import FittedModel

@@ -76,13 +76,14 @@ class TrainReport:
     test: Evaluation | None
 
 
-def train(
+def train(  # noqa: PLR0913 - a front door: each argument stands for itself
     files: TrainFiles | Path | str,
     out: Path | str,
     config: RunConfig | None = None,
     *,
     existing: Existing = "refuse",
     keep: bool = False,
+    trust_code: bool = False,
     progress: Progress = silent,
     tell: Callable[[str], None] = lambda message: None,
     **options: Any,
@@ -100,6 +101,7 @@ def train(
         existing: What to do about a model or an interrupted run in `out`: refuse to train, `resume` the run, which
             must have had the same documents and options, or `overwrite` them.
         keep: Leave checkpoints and logs in `out/.training`.
+        trust_code: Whether code that the model to start from names may be run.
         progress: Told where the work stands.
         tell: Told what a person should know, such as the memory that training will take.
         options: Fields of `TrainFiles` such as `taxonomy="labels.tsv"`, and options by name such as `model="SVM"`,
@@ -111,7 +113,7 @@ def train(
     began = time.monotonic()
     files, options = _files(files, options)
     config = config or resolve_run_config(options=options)
-    start = load_model(files.start) if files.start else None
+    start = load_model(files.start, trust_code=trust_code) if files.start else None
     if start is not None:
         config = _like(start, config)
     taxonomy = as_taxonomy(files.taxonomy) if files.taxonomy is not None else start.classes.taxonomy if start else None

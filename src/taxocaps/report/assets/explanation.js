@@ -1,5 +1,5 @@
 // An explanation: the text tinted for a label, the words and rows that matter most, the words-matrix and the graph-of-words.
-// The data is taxocaps.explain.explanation.Explanation as JSON.
+// The data is taxocaps.explanations.explanation.Explanation as JSON.
 
 import { isVisible, largest, make, tint } from "./dom.js";
 import { drawGraph } from "./graph.js";

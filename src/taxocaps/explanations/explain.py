@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from taxocaps.corpus.document import Document
 from taxocaps.encoding.documents import EncodedDocuments, plain_text
 from taxocaps.errors import CorpusError, ModelError
-from taxocaps.explain.explainers import EXPLAINERS
-from taxocaps.explain.explanation import Explanation, JudgedLabel, KeptWord, LabelReasons, RowShare, rounded
+from taxocaps.explanations.explainers import EXPLAINERS
+from taxocaps.explanations.explanation import Explanation, JudgedLabel, KeptWord, LabelReasons, RowShare, rounded
 from taxocaps.scorers.decision import DECISION_RULES
 from taxocaps.scorers.model import FittedModel
 

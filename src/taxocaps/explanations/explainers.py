@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from taxocaps.encoding.documents import EncodedDocuments
 from taxocaps.encoding.encoders import Encoding
-from taxocaps.explain.explanation import Graph, GraphEdge, GraphNode, MatrixRow, RowShare, WordWeight, rounded
+from taxocaps.errors import ModelError
+from taxocaps.explanations.explanation import Graph, GraphEdge, GraphNode, MatrixRow, RowShare, WordWeight, rounded
 from taxocaps.graph.document_graph import GraphOfWords
 from taxocaps.registry import Registry
 from taxocaps.scorers.base import Scorer
@@ -56,9 +57,9 @@ EXPLAINERS: Registry[Explainer] = Registry(
     "explainer",
     "taxocaps.explainers",
     {
-        "linear": "taxocaps.explain.explainers:explain_linear",
-        "occlusion": "taxocaps.explain.explainers:explain_occlusion",
-        "words-matrix": "taxocaps.explain.explainers:explain_words_matrix",
+        "linear": "taxocaps.explanations.explainers:explain_linear",
+        "occlusion": "taxocaps.explanations.explainers:explain_occlusion",
+        "words-matrix": "taxocaps.explanations.explainers:explain_words_matrix",
     },
 )
 """The explainers by name; a scorer names its own, and `occlusion` works for all."""
@@ -66,6 +67,7 @@ EXPLAINERS: Registry[Explainer] = Registry(
 
 def explain_linear(scorer: Any, document: EncodedDocuments, columns: Sequence[int]) -> Evidence:
     """Weight times value of each word, for scorers with `word_weights`."""
+    _check("linear", "has linear weights of words", hasattr(scorer, "word_weights"))
     return Evidence("linear", [_weights(scorer.word_weights(document, column)) for column in columns])
 
 
@@ -80,6 +82,7 @@ def explain_occlusion(scorer: Scorer, document: EncodedDocuments, columns: Seque
 
 def explain_words_matrix(scorer: Any, document: EncodedDocuments, columns: Sequence[int]) -> Evidence:
     """Occlusion, and what a network made of the rows of its words-matrix: attention, shares, and the graph."""
+    _check("words-matrix", "reads words-matrices", "words-matrix" in scorer.config.encodings)
     import torch
 
     from taxocaps.nn.trace import trace
@@ -99,6 +102,11 @@ def explain_words_matrix(scorer: Any, document: EncodedDocuments, columns: Seque
         describe_rows(graph, found.attention),
         describe_graph(graph),
     )
+
+
+def _check(method: str, needs: str, is_met: bool) -> None:
+    if not is_met:
+        raise ModelError(f"the explainer {method} needs a model that {needs}; occlusion works for all models")
 
 
 def _weights(weights: Mapping[str, float]) -> tuple[WordWeight, ...]:
