@@ -31,6 +31,8 @@ from taxocaps.workflows.encode import encode
 
 ROOT = Path(__file__).parents[1]
 LENGTHS = (100, 300, 1_000, 3_000, 10_000, 50_000)
+GRAPH = GraphConfig(N=100, K=25, T=20, radius=5)
+"""The sizes of the paper, which those of the peer are, too."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ def _pack(documents: list[list[str]]) -> tuple[np.ndarray, np.ndarray, np.ndarra
 
 
 def _matrices(documents: list[list[str]], threads: int = 1) -> WordsMatrices:
-    return encode_documents(*_pack(documents), GraphConfig(), threads=threads)
+    return encode_documents(*_pack(documents), GRAPH, threads=threads)
 
 
 def peer(samples: Samples) -> Table:
@@ -66,7 +68,7 @@ def peer(samples: Samples) -> Table:
     rows = []
     for (name, documents), by_peer in ((samples.short(300), 20), (samples.long(100), 8)):
         packed = _pack(documents)
-        ours = cpu_seconds(lambda packed=packed: encode_documents(*packed, GraphConfig()), 7) / len(documents)
+        ours = cpu_seconds(lambda packed=packed: encode_documents(*packed, GRAPH), 7) / len(documents)
         theirs = cpu_seconds(lambda some=documents[:by_peer]: [words_matrix(words) for words in some], 2) / by_peer
         _check_equal(documents[:by_peer])
         kept = float(np.mean([len(words) for words in documents]))
@@ -92,7 +94,7 @@ def peer(samples: Samples) -> Table:
 
 def _check_equal(documents: list[list[str]]) -> None:
     tokens, offsets, ids = _pack(documents)
-    matrices = encode_documents(tokens, offsets, ids, GraphConfig())
+    matrices = encode_documents(tokens, offsets, ids, GRAPH)
     words = list(dict.fromkeys(word for document in documents for word in document))
     for number, document in enumerate(documents):
         ours = matrices.words[matrices.offsets[number] : matrices.offsets[number + 1]]
@@ -105,7 +107,7 @@ def threads(samples: Samples) -> Table:
     for name, some in (samples.short(1_000), samples.long(100)):
         documents = some * (2_000 // len(some))  # enough work for the start of the threads not to count
         packed = _pack(documents)
-        one, two = (_wall(lambda p=packed, t=t: encode_documents(*p, GraphConfig(), threads=t)) for t in (1, 2))
+        one, two = (_wall(lambda p=packed, t=t: encode_documents(*p, GRAPH, threads=t)) for t in (1, 2))
         per_second = len(documents) / two
         rows.append((name, f"{one:.3f} s", f"{two:.3f} s", f"{one / two:.2f}x", f"{per_second:,.0f}"))
     header = ("documents", "1 thread", "2 threads", "ratio", "documents/s")
@@ -128,14 +130,14 @@ def pipeline(samples: Samples) -> Table:
         texts = [document.text for document in documents[:4_000]]
         raw = sum(len(text.split()) for text in texts)
         text_pipeline = TextPipeline()
-        text_pipeline.chunk(texts)  # fills the caches, as the first documents of any corpus do
-        seconds = cpu_seconds(lambda texts=texts, run=text_pipeline: run.chunk(texts), 3)
+        text_pipeline.tokenize(texts)  # fills the caches, as the first documents of any corpus do
+        seconds = cpu_seconds(lambda texts=texts, run=text_pipeline: run.tokenize(texts), 3)
         with tempfile.TemporaryDirectory() as folder:
             corpus = Path(folder) / "corpus.jsonl"
             _write(corpus, texts)
-            encode(corpus, Path(folder) / "warm")
+            _encode_file(corpus, Path(folder) / "warm")
             begin = time.perf_counter()
-            encode(corpus, Path(folder) / "store")
+            _encode_file(corpus, Path(folder) / "store")
             wall = time.perf_counter() - begin
         rows.append(
             (
@@ -189,8 +191,8 @@ def growth(samples: Samples) -> Table:
 
 def _encode_one(words: list[str]) -> float:
     packed = _pack([words])
-    encode_documents(*_pack([["warm", "up"]]), GraphConfig())
-    return cpu_seconds(lambda: encode_documents(*packed, GraphConfig()), 1 if len(words) > 5_000 else 20)
+    encode_documents(*_pack([["warm", "up"]]), GRAPH)
+    return cpu_seconds(lambda: encode_documents(*packed, GRAPH), 1 if len(words) > 5_000 else 20)
 
 
 def _plot(points: list[tuple[int, float, float]], path: Path) -> None:
@@ -227,7 +229,7 @@ def stream(_samples: Samples) -> Table:
 
 
 def _encode_file(corpus: Path, out: Path) -> int:
-    return encode(corpus, out).rows
+    return encode(corpus, out, **{f"graph.{name}": getattr(GRAPH, name) for name in ("N", "K", "T", "radius")}).rows
 
 
 def compilation(_samples: Samples) -> Table:

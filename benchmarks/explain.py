@@ -4,7 +4,7 @@
     python benchmarks/explain.py MODEL DOCUMENTS --documents 500 --words 10
 
 From each document the top words of the label it is surest of are removed, and the document is scored again as if they
-had never stood there: graph, rows and all. What counts is how far the raw score falls, beside the same number of random
+had never stood there: graph, rows and all. What counts is how far the raw score drops, beside the same number of random
 words of the document that weigh anything. Networks are also asked for gradient times input over word vectors, the other
 way to weigh words; `taxocaps explain` uses what does better here.
 """
@@ -18,10 +18,11 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from taxocaps.explain.explainers import EXPLAINERS
 
 from tables import Table
-from taxocaps import read_documents
-from taxocaps.estimators.document_words import DocumentWords
+from taxocaps import Document, read_documents
+from taxocaps.encoding.documents import EncodedDocuments
 from taxocaps.scorers.model import FittedModel
 from taxocaps.scorers.network import NetworkScorer
 from taxocaps.scorers.persistence import load_model
@@ -29,24 +30,30 @@ from taxocaps.scorers.persistence import load_model
 Weights = dict[str, float]
 
 
-def explained(model: FittedModel, words: list[str], column: int) -> Weights:
-    """The weights that `taxocaps explain` tells."""
-    (found,) = DocumentWords(model.scorer, words).weights([column])
+def explained(model: FittedModel, document: EncodedDocuments, column: int) -> Weights:
+    """The weights that `taxocaps explain` shows."""
+    (found,) = EXPLAINERS[_explainer(model)](model.scorer, document, [column]).words
     return {one.word: one.weight for one in found}
 
 
-def gradient_times_input(model: FittedModel, words: list[str], column: int) -> Weights:
-    """Of a network with an embedding: the gradient of the score in each word vector, times that vector."""
+def _explainer(model: FittedModel) -> str:
+    """The explainer of the scorer; of that of words-matrices only the part that weighs words."""
+    return "occlusion" if model.scorer.explainer == "words-matrix" else model.scorer.explainer
+
+
+def gradient_times_input(model: FittedModel, document: EncodedDocuments, column: int) -> Weights:
+    """Of a network: the gradient of the score in each word vector, times that vector."""
     scorer = model.scorer
-    network = scorer.objective.network.eval()
-    inputs = map(torch.from_numpy, scorer.encoder.read([words]).arrays(np.zeros(1, np.int64)))
+    network = scorer.network.eval()
+    inputs = map(torch.from_numpy, scorer.inputs(document).arrays(np.zeros(1, np.int64)))
     seen: list[tuple[torch.Tensor, torch.Tensor]] = []
-    handle = network.embedding.register_forward_hook(lambda _, ids, vectors: seen.append((ids[0], vectors)))
+    embedding = network.get_submodule(network.word_vectors_name.rpartition(".")[0])
+    handle = embedding.register_forward_hook(lambda _, ids, vectors: seen.append((ids[0], vectors)))
     score = network(*inputs)[0, column]
     handle.remove()
     ((ids, vectors),) = seen
     (slope,) = torch.autograd.grad(score, vectors)
-    vocabulary, weights = scorer.encoder.vocabulary, defaultdict(float)
+    vocabulary, weights = scorer.vocabulary, defaultdict(float)
     for id, weight in zip(ids.flatten().tolist(), (slope * vectors).sum(dim=-1).flatten().tolist(), strict=True):
         if id >= vocabulary.FIRST:
             weights[vocabulary.word(id)] += weight
@@ -54,23 +61,27 @@ def gradient_times_input(model: FittedModel, words: list[str], column: int) -> W
 
 
 def measure(
-    model: FittedModel, documents: list[list[str]], method: Callable[..., Weights] | None, count: int
+    model: FittedModel, documents: list[EncodedDocuments], method: Callable[..., Weights] | None, count: int
 ) -> tuple[float, float]:
-    """The mean fall without the top words of a method, or without random ones, and the seconds a document takes."""
-    generator, falls, seconds = np.random.default_rng(0), [], 0.0
-    for words in documents:
-        scores = model.raw_scores([words])[0]
+    """The mean drop without the top words of a method, or without random ones, and the seconds a document takes."""
+    generator, drops, seconds = np.random.default_rng(0), [], 0.0
+    for document in documents:
+        words, scores = document.tokens.document(0), model.raw_scores(document)[0]
         column = int(scores.argmax())
         began = time.perf_counter()
-        weights = (method or explained)(model, words, column)
+        weights = (method or explained)(model, document, column)
         seconds += time.perf_counter() - began
         ranked = sorted(weights, key=weights.__getitem__, reverse=True)
         if method is None:
             ranked = [str(word) for word in generator.permutation(ranked)]
         gone = set(ranked[:count])
-        rest = model.raw_scores([[word for word in words if word not in gone]])[0]
-        falls.append(scores[column] - rest[column])
-    return float(np.mean(falls)), seconds / len(documents)
+        rest = model.raw_scores(_encoded(model, [word for word in words if word not in gone]))[0]
+        drops.append(scores[column] - rest[column])
+    return float(np.mean(drops)), seconds / len(documents)
+
+
+def _encoded(model: FittedModel, words: list[str]) -> EncodedDocuments:
+    return model.scorer.encoder.encode([Document(tokens=tuple(words))])
 
 
 def main() -> None:
@@ -82,19 +93,18 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     model = load_model(arguments.model)
-    texts = (document.content for document in read_documents(arguments.documents_file))
-    tokenised = ([kept.word for kept in DocumentWords(model.scorer, text).kept] for text in texts)
-    long_enough = (words for words in tokenised if len(set(words)) >= 3 * arguments.words)
+    encoded = (model.scorer.encoder.encode([document]) for document in read_documents(arguments.documents_file))
+    long_enough = (document for document in encoded if len(document.tokens.words) >= 3 * arguments.words)
     documents = list(islice(long_enough, arguments.documents))
     methods = {"explained": explained, "gradient x input": gradient_times_input, "random words": None}
     if not isinstance(model.scorer, NetworkScorer):
         methods.pop("gradient x input")
     rows = []
     for name, method in methods.items():
-        fall, seconds = measure(model, documents, method, arguments.words)
-        rows.append((name, f"{fall:.4f}", f"{1000 * seconds:.0f}" if method else ""))
+        drop, seconds = measure(model, documents, method, arguments.words)
+        rows.append((name, f"{drop:.4f}", f"{1000 * seconds:.0f}" if method else ""))
     title = f"{model.name.model}, {len(documents)} documents, {arguments.words} words removed"
-    print(Table(title, ("words", "mean fall of the score", "ms a document"), rows).markdown())
+    print(Table(title, ("words", "mean drop of the score", "ms a document"), rows).markdown())
 
 
 if __name__ == "__main__":

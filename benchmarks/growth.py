@@ -19,9 +19,9 @@ from measure import in_own_process
 from step import BY_NAME, step
 from tables import Rows, Table, publish
 from taxocaps.catalogue.presets import PRESETS, model_config
-from taxocaps.estimators.config import ModelConfig
 from taxocaps.nn.estimate import estimate_training
-from taxocaps.nn.words_matrix import Sizes
+from taxocaps.nn.network import Sizes
+from taxocaps.scorers.network import NetworkModelConfig
 
 MODEL = "HE-AGCRCNN"
 VOCABULARY = 50_000
@@ -57,7 +57,7 @@ class Point(NamedTuple):
 class Growth:
     """Measures cases of one configuration, each of them once."""
 
-    config: ModelConfig
+    config: NetworkModelConfig
     repeats: int
     _known: dict[Case, tuple[float, float]] = field(default_factory=dict)
 
@@ -87,7 +87,8 @@ class Growth:
         return self._known[case]
 
     def _sizes(self, case: Case) -> Sizes:
-        return Sizes(VOCABULARY, self.config.vectors.dimension, case.rows, self.config.graph.T, case.labels)
+        shape = {"N": case.rows, "T": self.config.graph.T}
+        return Sizes(VOCABULARY, self.config.vectors.dimension, case.labels, **shape)
 
 
 def _cells(point: Point, before: Point | None, estimate: float) -> tuple[str, ...]:

@@ -24,17 +24,17 @@ from scipy.sparse import csr_array
 
 from measure import in_own_process
 from tables import Table, put_between
-from taxocaps.classifier import TaxoCapsClassifier
 from taxocaps.catalogue.models import MODELS, find_model
-from taxocaps.corpus.labels import Classes
+from taxocaps.classifier import TaxoCapsClassifier
 from taxocaps.corpus.document import Dataset
-from taxocaps.corpus.labels import collect_classes, label_matrix
+from taxocaps.corpus.labels import Classes, collect_classes, label_matrix
 from taxocaps.datasets import pydocs
-from taxocaps.encoding.bag import BagConfig, BagEncoder
-from taxocaps.scorers.base import Work
+from taxocaps.encoding.bag import BagConfig, BagOfWords
+from taxocaps.encoding.documents import EncodedDocuments
 from taxocaps.linear.config import LinearConfig
 from taxocaps.linear.methods import METHODS
 from taxocaps.linear.model import LinearTask
+from taxocaps.scorers.base import FitContext
 from taxocaps.taxonomy.tree import Taxonomy
 from taxocaps.text.pipeline import TextPipeline
 
@@ -72,11 +72,11 @@ def measure(name: str) -> dict[str, Any]:
     torch.set_num_threads(1)
     data, clock = pydocs.load(), Clock()
     train, dev = part(data, "train", DOCUMENTS), part(data, "dev", 1_000)
-    settings = {} if find_model(name).family == "linear" else {"training.epochs": EPOCHS}
-    classifier = TaxoCapsClassifier(name, data.taxonomy, settings=settings)
+    options = {} if find_model(name).family == "linear" else {"training__epochs": EPOCHS}
+    classifier = TaxoCapsClassifier(name, data.taxonomy, **options)
     began = time.process_time()
     with tempfile.TemporaryDirectory() as folder:
-        classifier.fit(*train, validation=dev, work=Work(Path(folder), progress=clock))
+        classifier.fit(*train, validation=dev, context=FitContext(Path(folder), progress=clock))
     trained = time.process_time() - began
     epochs = max(1, classifier.model_.report.epochs)
     began = time.perf_counter()
@@ -98,9 +98,8 @@ def peers() -> Table:
     data = pydocs.load()
     texts, labels = part(data, "train")
     classes = Classes(collect_classes(labels, data.taxonomy), data.taxonomy)
-    Y, pipeline = label_matrix(labels, classes.names), TextPipeline()
-    chunks = [pipeline.chunk(texts)]
-    X = BagEncoder.learn(chunks, pipeline, BagConfig()).encode(chunks)
+    Y, documents = label_matrix(labels, classes.names), EncodedDocuments((), TextPipeline().tokenize(texts), {})
+    X = BagOfWords.learn(documents, BagConfig()).transform(documents)
     theirs = {"SVM": LinearSVC(), "LR": LogisticRegression(solver="liblinear")}
     rows = []
     for name, loss in (("SVM", "hinge"), ("LR", "logistic")):
@@ -166,7 +165,7 @@ def _timed(work: Any) -> tuple[float, Any]:
 
 def catalogue() -> str:
     """The table of all models, out of the catalogue."""
-    rows = [(m.name, m.reads, m.summary, m.citation, m.use) for m in MODELS]
+    rows = [(m.name, m.input, m.summary, m.citation, m.use) for m in MODELS]
     return Table("", CATALOGUE, rows).body().replace("---:", "---")
 
 

@@ -1,8 +1,8 @@
-"""What settings do for documents with several topics, when all that can be looked at have one.
+"""What options do for documents with several topics, when all that can be looked at have one.
 
     python benchmarks/pairs.py MODEL [--data build/transfer] [--set KEY=VALUE ...]
 
-The transfer task trains and validates on single-label documents and tests on multi-label ones. To choose settings
+The transfer task trains and validates on single-label documents and tests on multi-label ones. To choose options
 without the test documents, two validation documents of different topics become one: 300 with one behind the other, and
 300 with their first halves mixed, sentence by sentence. A model is trained, its threshold is tuned on single-label
 documents as in the task, and it labels the pairs.
@@ -18,16 +18,16 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+
 from taxocaps.corpus.document import Document
-from taxocaps.corpus.readers import CorpusConfig
 from taxocaps.corpus.readers import read_documents
 from taxocaps.corpus.writers import write_documents
+from taxocaps.metrics.evaluation import Evaluation
 from taxocaps.scorers.model import FittedModel
 from taxocaps.scorers.persistence import load_model
-from taxocaps.metrics.evaluation import Evaluation
 from taxocaps.workflows.config import resolve_run_config
-from taxocaps.workflows.evaluate import evaluate_documents
-from taxocaps.workflows.labelled import read_labelled
+from taxocaps.workflows.evaluate import evaluate
 from taxocaps.workflows.train import TrainFiles, train
 
 ROOT = Path(__file__).parents[1]
@@ -88,13 +88,12 @@ def main() -> None:
 
 
 def measured(model: FittedModel, documents: list[Document]) -> str:
-    """Figures with the tuned threshold and with 0.5."""
+    """Metrics with the tuned threshold and with 0.5."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "pairs.jsonl"
         write_documents(documents, file)
-        labelled = read_labelled(file, CorpusConfig(), model.classes.taxonomy, "drop")
-    fixed = dataclasses.replace(model, cuts=model.cuts * 0 + 0.5)
-    return f"{shown(evaluate_documents(model, labelled))}; at 0.5: {shown(evaluate_documents(fixed, labelled))}"
+        fixed = dataclasses.replace(model, thresholds=np.full_like(model.thresholds, 0.5))
+        return f"{shown(evaluate(model, file))}; at 0.5: {shown(evaluate(fixed, file))}"
 
 
 if __name__ == "__main__":

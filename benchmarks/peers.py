@@ -30,11 +30,10 @@ from scipy.special import expit
 
 from grid import read_results
 from tables import Table
-from taxocaps.corpus.labels import Classes
-from taxocaps.corpus.labels import collect_classes, count_unseen, label_matrix
+from taxocaps.corpus.labels import Classes, collect_classes, count_unseen, label_matrix
 from taxocaps.corpus.readers import read_documents
-from taxocaps.metrics.thresholds import best_cut
 from taxocaps.metrics.evaluation import Evaluation, evaluate
+from taxocaps.metrics.thresholds import best_threshold
 from taxocaps.taxonomy.readers import read_taxonomy
 
 __all__ = ["PEERS", "Peer", "figures", "peers_table"]
@@ -126,11 +125,11 @@ def figures(folder: Path, found: Path, kind: str) -> dict[str, Evaluation]:
         order = [places[name] for name in classes.names]
         scores = {name: _probabilities(file[name][:, order], kind) for name in ("dev", "test")}
     truth = {name: label_matrix(lists[name], classes.names) for name in scores}
-    cut = 0.5 if kind == "labels" else best_cut(truth["dev"], scores["dev"]).threshold
+    threshold = 0.5 if kind == "labels" else best_threshold(truth["dev"], scores["dev"]).threshold
     return {
         name: evaluate(
             truth[name],
-            csr_array(scores[name] >= cut),
+            csr_array(scores[name] >= threshold),
             names=classes.names,
             closure=classes.full_closure,
             scores=None if kind == "labels" else scores[name],

@@ -15,16 +15,16 @@ import argparse
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from measure import Cost, in_own_process
 from tables import Table, publish
-from taxocaps import Document, TextPipeline, read_documents
+from taxocaps import Document, read_documents
+from taxocaps.encoding.documents import DocumentEncoder
 from taxocaps.scorers.model import FittedModel
 from taxocaps.scorers.persistence import load_model
 from taxocaps.workflows.predict import predict_documents
@@ -77,18 +77,27 @@ def ours(folder: Path, documents: list[Document], threads: int, tries: int) -> W
 
 def _try(model: FittedModel, documents: list[Document], threads: int) -> Watch:
     scorer: Any = model.scorer
-    encoder, predict = scorer.encoder, scorer.predict_scores
     # A new pipeline remembers no words.
-    scorer.encoder = replace(encoder, pipeline=TextPipeline(model.config.text), threads=threads)
+    scorer.encoder = encoder = DocumentEncoder(model.config.text, model.config.encodings, threads)
     for _ in predict_documents(model, documents[:WARM_UP]):
         pass
     watch = Watch()
-    scorer.encoder = SimpleNamespace(read=watch.timed("words", scorer.encoder.read))
-    scorer.predict_scores = watch.timed("network", predict)
-    with watch.total():
-        watch.labels = sum(len(prediction.labels) for prediction in predict_documents(model, documents))
-    scorer.encoder, scorer.predict_scores = encoder, predict
+    encoder.encode = watch.timed("words", encoder.encode)
+    with ExitStack() as patches:
+        patches.enter_context(_patched(scorer, "scores", watch.timed("network", scorer.scores)))
+        if hasattr(scorer, "bag"):
+            patches.enter_context(_patched(scorer.bag, "transform", watch.timed("words", scorer.bag.transform)))
+        with watch.total():
+            watch.labels = sum(len(prediction.labels) for prediction in predict_documents(model, documents))
     return watch
+
+
+@contextmanager
+def _patched(owner: Any, name: str, method: Callable[..., Any]) -> Iterator[None]:
+    """Another method for one object, frozen or not, until it is taken away."""
+    object.__setattr__(owner, name, method)
+    yield
+    object.__delattr__(owner, name)
 
 
 def peer(documents: list[Document], tries: int) -> Watch:

@@ -7,13 +7,15 @@
     python benchmarks/run.py --statistics                # count the documents of all data sets that there are
 
 A result is appended to benchmarks/results/runs.jsonl when its run is finished: what was run, a hash of the documents,
-versions, machine, times, and all metrics on dev and test documents. An interrupted run goes on from its last epoch, and
-finished ones are not run again. `python benchmarks/render.py` makes docs/results.md out of the results. Each run has a
-process of its own, and one thread unless --threads says otherwise: two runs side by side are faster than one on two.
+versions, machine, times, and all metrics on dev and test documents. An interrupted run is resumed from its last epoch,
+and finished ones are not run again. `python benchmarks/render.py` makes docs/results.md out of the results. Each run
+has a process of its own, and one thread unless --threads says otherwise: two runs side by side are faster than one on
+two.
 """
 
 import argparse
 import dataclasses
+import hashlib
 import json
 import platform
 import shutil
@@ -30,18 +32,17 @@ ROOT = Path(__file__).parents[1]
 WORK = ROOT / "build" / "runs"
 LIBRARIES = ("taxocaps", "torch", "numpy", "scikit-learn", "gensim")
 FEW_LABELS = 20
-"""So few that the figures of each label are kept."""
+"""So few that the metrics of each label are kept."""
 
 
 def execute(run: Run, folder: Path, threads: int) -> dict[str, Any]:
-    """Train the model of a run, measure it, and tell all about it; an interrupted run goes on."""
+    """Train the model of a run, measure it, and tell all about it; an interrupted run is resumed."""
+    import numpy as np
     import torch
 
-    from taxocaps.corpus.readers import CorpusConfig
     from taxocaps.scorers.persistence import load_model
     from taxocaps.workflows.config import resolve_run_config
-    from taxocaps.workflows.evaluate import evaluate_documents
-    from taxocaps.workflows.labelled import read_labelled
+    from taxocaps.workflows.evaluate import evaluate
     from taxocaps.workflows.train import TrainFiles, train
 
     torch.set_num_threads(threads)
@@ -54,29 +55,29 @@ def execute(run: Run, folder: Path, threads: int) -> dict[str, Any]:
     assert report is not None
     model, found, hashes = load_model(out), {}, []
     for name in run.tests:
-        documents = read_labelled(folder / f"{name}.jsonl", CorpusConfig(), model.classes.taxonomy, "drop")
-        found[name] = _figures(evaluate_documents(model, documents))
-        fixed = dataclasses.replace(model, cuts=model.cuts * 0 + 0.5)
-        found[f"{name} at 0.5"] = _figures(evaluate_documents(fixed, documents))
-        hashes.append(documents.fingerprint)
+        documents = folder / f"{name}.jsonl"
+        found[name] = _metrics(evaluate(model, documents))
+        fixed = dataclasses.replace(model, thresholds=np.full_like(model.thresholds, 0.5))
+        found[f"{name} at 0.5"] = _metrics(evaluate(fixed, documents))
+        hashes.append(hashlib.sha256(documents.read_bytes()).hexdigest())
     shutil.rmtree(out)
     return {
-        "labels": report.labels,
-        "documents": dict(report.documents),
-        "parameters": report.parameters,
-        "epochs": [report.epochs, report.best_epoch],
+        "labels": report.card.labels,
+        "documents": dict(report.card.documents),
+        "parameters": report.card.parameters,
+        "epochs": [report.card.epochs, report.card.best_epoch],
         "is_resumed": is_resumed,
         "test_hashes": hashes,
-        "dev": _figures(report.validation),
+        "dev": _metrics(report.validation),
         **found,
     }
 
 
-def _figures(found: Evaluation) -> dict[str, Any]:
-    figures = found.as_dict()
+def _metrics(found: Evaluation) -> dict[str, Any]:
+    metrics = found.as_dict()
     if found.labels > FEW_LABELS:
-        del figures["label_rows"], figures["unseen"]
-    return figures
+        del metrics["label_rows"], metrics["unseen"]
+    return metrics
 
 
 def record(run: Run, cost: Any) -> dict[str, Any]:

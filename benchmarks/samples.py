@@ -33,7 +33,7 @@ def real_documents(data: Path | None) -> dict[str, list[Document]]:
 def sized(documents: list[Document], words: int, count: int) -> list[list[str]]:
     """Documents of about so many kept words, as words; they are joined where the data set has too few so long."""
     pipeline = TextPipeline()
-    kept = [list(pipeline(document.text).words) for document in documents]
+    kept = list(pipeline.tokenize(document.text for document in documents).documents())
     chosen = [document for document in kept if 0.8 * words <= len(document) <= 1.2 * words]
     return chosen[:count] if len(chosen) >= count else list(itertools.islice(_joined(kept, words), count))
 
@@ -41,8 +41,8 @@ def sized(documents: list[Document], words: int, count: int) -> list[list[str]]:
 def natural_words(documents: list[Document], count: int) -> list[str]:
     """So many kept words of running text, over as many documents as it takes."""
     pipeline = TextPipeline()
-    words = itertools.chain.from_iterable(pipeline(document.text).words for document in documents)
-    return list(itertools.islice(words, count))
+    tokenised = (pipeline.tokenize([document.text]).document(0) for document in documents)
+    return list(itertools.islice(itertools.chain.from_iterable(tokenised), count))
 
 
 def write_synthetic(path: Path, documents: int, words: int = 270, seed: int = 0) -> None:

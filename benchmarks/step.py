@@ -8,13 +8,13 @@ which keeps every prediction vector, stands beside the factored one for the rati
 """
 
 import argparse
-from dataclasses import replace
 
 from measure import Cost, cpu_seconds, in_own_process
 from tables import Table, publish
-from taxocaps.catalogue.presets import model_config
 from taxocaps.catalogue.models import VARIANTS, Variant
-from taxocaps.nn.words_matrix import NetworkConfig, Sizes
+from taxocaps.catalogue.presets import model_config
+from taxocaps.nn.network import Sizes
+from taxocaps.nn.words_matrix import WordsMatrixConfig
 
 PRESET = "paper-rcv1"
 BY_NAME = {variant.name.lower(): variant for variant in VARIANTS}
@@ -29,7 +29,7 @@ DISTINCT_WORDS = 150
 """Of a document; an RCV1 document of full size has about as many, and they stand in many of its rows."""
 
 
-def step(variant: Variant, config: NetworkConfig, sizes: Sizes, batch: int, repeats: int) -> tuple[float, int]:
+def step(variant: Variant, config: WordsMatrixConfig, sizes: Sizes, batch: int, repeats: int) -> tuple[float, int]:
     """CPU seconds of a training step, and the number of parameters."""
     import torch
 
@@ -62,8 +62,7 @@ def routing(form: str) -> float:
     """CPU seconds of routing forwards and backwards, RCV1 shape, batch 32."""
     import torch
 
-    from taxocaps.nn.capsules import route
-    from taxocaps.nn.capsules import squash
+    from taxocaps.nn.capsules import route, squash
 
     torch.set_num_threads(1)
     u = torch.randn(32, 64, 100, 16, requires_grad=True)
@@ -100,7 +99,7 @@ def main() -> None:
     if options.eurlex:
         best = BY_NAME["he-agcrcnn"]
         networks = {
-            name: replace(model_config(best.name, "paper-eurlex").network, **changes)
+            name: model_config(best.name, "paper-eurlex").network.replace(**changes)
             for name, changes in EURLEX_NETWORKS.items()
         }
         rows = [_row(name, in_own_process(step, best, network, EURLEX, 8, 1)) for name, network in networks.items()]

@@ -167,7 +167,7 @@ def test_frozen_and_replaced_with_validation():
 @pytest.mark.parametrize("value", ["1", 1])
 def test_a_choice_among_numbers_may_be_given_as_text(value):
     assert Choice(directions=value).directions == 1
-    with pytest.raises(ConfigError, match="choice.directions must be one of 1, 2; got"):
+    with pytest.raises(ConfigError, match=r"choice\.directions must be one of 1, 2; got"):
         Choice(directions="3")
 
 

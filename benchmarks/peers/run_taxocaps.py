@@ -2,7 +2,7 @@
 
     run_taxocaps.py FOLDER OUT MODEL
 
-Training includes what the others do not do: calibration and the figures on dev documents.
+Training includes what the others do not do: calibration and the metrics on dev documents.
 """
 
 import sys
@@ -13,7 +13,7 @@ import sklearn.linear_model  # noqa: F401 - used for calibration; its import is 
 from exchange import Corpus, Predict, compete
 
 from taxocaps.classifier import TaxoCapsClassifier
-from taxocaps.scorers.base import Work
+from taxocaps.scorers.base import FitContext
 from taxocaps.taxonomy.readers import read_taxonomy
 
 
@@ -21,10 +21,10 @@ def fit(corpus: Corpus) -> Predict:
     classifier = TaxoCapsClassifier(sys.argv[3], read_taxonomy(f"{sys.argv[1]}/taxonomy.tsv"))
     parts = [(corpus.texts[name], corpus.labels[name]) for name in ("train", "dev")]
     with tempfile.TemporaryDirectory() as folder:
-        classifier.fit(*parts[0], validation=parts[1], work=Work(Path(folder), threads=1))
+        classifier.fit(*parts[0], validation=parts[1], context=FitContext(Path(folder), threads=1))
     places = {name: place for place, name in enumerate(classifier.model_.classes.names)}
     order = [places[name] for name in corpus.names]
-    return lambda texts: classifier.model_.scores(texts)[:, order]
+    return lambda texts: classifier.predict_proba(texts)[:, order]
 
 
 if __name__ == "__main__":

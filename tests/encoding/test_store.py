@@ -1,4 +1,4 @@
-"""A store gives back what documents were encoded to, whatever the vocabulary, and says clearly what is wrong with it."""
+"""A store gives back what documents were encoded to, and says clearly what is wrong with it."""
 
 import json
 import time

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from taxocaps.cli.console import console, print_json, tell
-from taxocaps.cli.options import CORPUS_OPTIONS, AsJson, Quiet, with_config
+from taxocaps.cli.options import CORPUS_OPTIONS, MODEL_FOLDER, AsJson, Quiet, with_config
 
 if TYPE_CHECKING:
     from taxocaps.workflows.config import CorpusConfig
@@ -20,7 +20,7 @@ _SHOWN_WORDS = 8
 @with_config(*CORPUS_OPTIONS)
 def explain(
     config: "CorpusConfig",
-    model: Annotated[Path, typer.Argument(help="The folder of a model.")],
+    model: Annotated[Path, MODEL_FOLDER],
     text: Annotated[str | None, typer.Option("--text", help="The text to explain.")] = None,
     source: Annotated[
         Path | None,

@@ -9,7 +9,20 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-__all__ = ["CORPUS_OPTIONS", "MODEL_OPTIONS", "AsJson", "Quiet", "TrustCode", "with_config"]
+__all__ = ["CORPUS_OPTIONS", "MODEL_FOLDER", "MODEL_OPTIONS", "AsJson", "Quiet", "TrustCode", "with_config"]
+
+
+def _check_model(folder: Path | None) -> Path | None:
+    """Refuse a wrong path before libraries are loaded, which takes longer than all else."""
+    from taxocaps.workflows.folders import read_versions
+
+    if folder is not None:
+        read_versions(folder)
+    return folder
+
+
+MODEL_FOLDER: Any = typer.Argument(help="The folder of a model.", callback=_check_model)
+"""The argument of commands that use a model."""
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 TrustCode = Annotated[bool, typer.Option("--trust-code", help="Let models run code of their own, such as a tokenizer.")]

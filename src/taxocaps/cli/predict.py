@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from taxocaps.cli.console import print_json, shown_progress, tell
-from taxocaps.cli.options import CORPUS_OPTIONS, AsJson, Quiet, with_config
+from taxocaps.cli.options import CORPUS_OPTIONS, MODEL_FOLDER, AsJson, Quiet, with_config
 
 if TYPE_CHECKING:
     from taxocaps.workflows.config import CorpusConfig
@@ -18,7 +18,7 @@ __all__ = ["predict"]
 @with_config(*CORPUS_OPTIONS)
 def predict(
     config: "CorpusConfig",
-    model: Annotated[Path, typer.Argument(help="The folder of a model.")],
+    model: Annotated[Path, MODEL_FOLDER],
     source: Annotated[
         Path | None,
         typer.Argument(metavar="INPUT", help="Documents in any format, or a store; - for JSONL on stdin."),

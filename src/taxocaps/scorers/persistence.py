@@ -1,7 +1,6 @@
 """A model as a folder: everything needed to label texts on another machine, readable, without pickle."""
 
 import dataclasses
-import hashlib
 import json
 import platform
 import shutil
@@ -23,20 +22,13 @@ from taxocaps.results import FitReport
 from taxocaps.scorers.base import SCORERS, ModelConfig, make_scorer
 from taxocaps.scorers.decision import DECISION_RULES, Calibration, Hierarchy
 from taxocaps.scorers.model import FittedModel, ModelName
+from taxocaps.scorers.model_folder import FORMAT, UNHASHED, check_files, digest
 from taxocaps.taxonomy.readers import read_taxonomy
 from taxocaps.taxonomy.writers import write_taxonomy
 
-__all__ = ["FORMAT", "MODEL_FILES", "is_model", "load_model", "save_model"]
+__all__ = ["load_model", "save_model"]
 
-FORMAT = "taxocaps-model/2"
 _LIBRARIES = ("numpy", "scipy", "simplemma", "torch", "lightning")
-_UNHASHED = {"versions.json", "README.md", "metrics.json", "history.csv", "report.html"}
-MODEL_FILES = frozenset(
-    {"config.yaml", "vocabulary.tsv", "taxonomy.tsv", "labels.json", "weights.safetensors", "thresholds.json"}
-    | {"stop_words.txt", "members"}
-    | _UNHASHED
-)
-"""What a model's folder may hold."""
 
 
 def save_model(model: FittedModel, folder: Path) -> None:
@@ -70,7 +62,7 @@ def load_model(folder: Path, *, trust_code: bool = False) -> FittedModel:
     Raises:
         ModelError: If there is no model, it is damaged, of another version, or wants to run code.
     """
-    _check(folder)
+    check_files(folder)
     try:
         content = read_mapping(folder / "config.yaml")
         name = ModelName(**{key: content.pop(key) for key in ("model", "preset", "seed")})
@@ -97,15 +89,6 @@ def load_model(folder: Path, *, trust_code: bool = False) -> FittedModel:
         raise
     except TaxocapsError as error:
         raise ModelError(f"{folder}: the model cannot be used: {error}") from error
-
-
-def is_model(folder: Path) -> bool:
-    """Whether a folder has a complete model in it, of whatever version."""
-    try:
-        content = json.loads((folder / "versions.json").read_text(encoding="utf-8"))
-        return str(content["format"]).startswith(FORMAT.partition("/")[0])
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
 
 
 def _write_config(model: FittedModel, folder: Path) -> None:
@@ -186,7 +169,7 @@ def _write_versions(folder: Path) -> None:
         "taxocaps": __version__,
         "python": platform.python_version(),
         "libraries": {name: found for name in _LIBRARIES if (found := _installed(name))},
-        "files": {name: _digest(folder / name) for name in names if name not in _UNHASHED},
+        "files": {name: digest(folder / name) for name in names if name not in UNHASHED},
     }
     _write_json(folder / "versions.json", versions)
 
@@ -196,31 +179,6 @@ def _installed(library: str) -> str | None:
         return version(library)
     except PackageNotFoundError:
         return None
-
-
-def _check(folder: Path) -> None:
-    if not folder.is_dir():
-        raise ModelError(f"{folder}: no model there; train one with: taxocaps train --out {folder}")
-    try:
-        versions = json.loads((folder / "versions.json").read_text(encoding="utf-8"))
-        found, files = versions["format"], dict(versions["files"])
-    except FileNotFoundError as error:
-        raise ModelError(f"{folder}: not a model (no versions.json in it)") from error
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ModelError(f"{folder / 'versions.json'}: damaged; copy the model again, or train it anew") from error
-    if found != FORMAT:
-        raise ModelError(f"{folder}: is of format {found!r}, not {FORMAT!r}; install the version that wrote it")
-    for name, digest in files.items():
-        path = folder / name
-        if not path.is_file():
-            raise ModelError(f"{path}: is missing from the model; copy the model again, or train it anew")
-        if name != "thresholds.json" and _digest(path) != digest:  # thresholds may be set by hand
-            raise ModelError(f"{path}: damaged or changed; copy the model again, or train it anew")
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _write_json(path: Path, value: Any) -> None:

@@ -5,6 +5,8 @@ import importlib
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,19 +25,41 @@ __all__ = [
 ]
 
 
-_MARKS = "".join(c for c in map(chr, range(0x300, 0xFE00)) if unicodedata.category(c).startswith("M"))
-_LOWER = "".join(c for c in map(chr, range(0x2000)) if c.islower())
-
-# Quantifiers are possessive (`++`, `*+`): nothing is ever tried twice, so no text can make matching slow.
-_RUN = rf"\w[\w{_MARKS}{INVISIBLE}]*+"
-_WORD = rf"{_RUN}(?:['’.&·]{_RUN}|,(?<=\d,)\d{{3}}(?!\w))*+"
-_END = rf"[^\w\s.!?…]*+[.!?…]++[^\w\s,;:]*+(?=\s++[^\w\s]*+[^\W{_LOWER}])"
-_RAW = rf"{_WORD}(?:{_END})?+|\n\s*\n|[.!?](?<=\s.)(?=\s)|[。！？｡।॥؟۔።។\u2029]"
-
-_WORD_PATTERN = re.compile(_WORD)
-_RAW_PATTERN = re.compile(_RAW)
-_RAW_ASCII_PATTERN = re.compile(_RAW, re.ASCII)
 _DOTTED = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}")
+
+
+@dataclass(frozen=True)
+class _Patterns:
+    """Words, and raw tokens: words with glued-on sentence ends, or lone marks that end a sentence."""
+
+    word: re.Pattern[str]
+    raw: re.Pattern[str]
+
+    @classmethod
+    def of(cls, marks: str, lower: str, flags: re.RegexFlag) -> "_Patterns":
+        # Quantifiers are possessive (`++`, `*+`): nothing is ever tried twice, so no text can make matching slow.
+        run = rf"\w[\w{marks}]*+"
+        word = rf"{run}(?:['’.&·]{run}|,(?<=\d,)\d{{3}}(?!\w))*+"
+        end = rf"[^\w\s.!?…]*+[.!?…]++[^\w\s,;:]*+(?=\s++[^\w\s]*+[^\W{lower}])"
+        raw = rf"{word}(?:{end})?+|\n\s*\n|[.!?](?<=\s.)(?=\s)|[。！？｡।॥؟۔።។\u2029]"
+        return cls(re.compile(word, flags), re.compile(raw, flags))
+
+
+@cache
+def _ascii_patterns() -> _Patterns:
+    return _Patterns.of("", "a-z", re.ASCII)
+
+
+@cache
+def _unicode_patterns() -> _Patterns:
+    """Made when the first text needs them: going through all characters takes a while."""
+    marks = "".join(c for c in map(chr, range(0x300, 0xFE00)) if unicodedata.category(c).startswith("M"))
+    lower = "".join(c for c in map(chr, range(0x2000)) if c.islower())
+    return _Patterns.of(marks + INVISIBLE, lower, re.NOFLAG)
+
+
+def _patterns(text: str) -> _Patterns:
+    return _ascii_patterns() if text.isascii() else _unicode_patterns()
 
 
 def raw_tokens(text: str) -> list[str]:
@@ -44,8 +68,7 @@ def raw_tokens(text: str) -> list[str]:
     >>> raw_tokens("Mr. Musk (5.2 pct). He's in the U.S. now!\n\nEnd")
     ['Mr.', 'Musk', '5.2', 'pct).', "He's", 'in', 'the', 'U.S', 'now!', '\n\n', 'End']
     """
-    pattern = _RAW_ASCII_PATTERN if text.isascii() else _RAW_PATTERN
-    return pattern.findall(text)
+    return _patterns(text).raw.findall(text)
 
 
 def split_raw(raw: str) -> tuple[str, str]:
@@ -54,7 +77,7 @@ def split_raw(raw: str) -> tuple[str, str]:
     >>> split_raw("pct).")
     ('pct', ').')
     """
-    match = _WORD_PATTERN.match(raw)
+    match = _patterns(raw).word.match(raw)
     word = match.group() if match else ""
     return word, raw[len(word) :]
 
@@ -65,7 +88,7 @@ def word_runs(text: str) -> list[str]:
     >>> word_runs("1\u20442 cup")
     ['1', '2', 'cup']
     """
-    return _WORD_PATTERN.findall(text)
+    return _patterns(text).word.findall(text)
 
 
 def is_dotted(word: str) -> bool:

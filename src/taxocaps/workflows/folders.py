@@ -11,9 +11,9 @@ from filelock import FileLock, Timeout
 
 from taxocaps.errors import CheckpointError, FileError, TaxocapsError, WriteError
 from taxocaps.files import atomic_text
-from taxocaps.scorers.persistence import MODEL_FILES, is_model
+from taxocaps.scorers.model_folder import MODEL_FILES, is_model, read_versions
 
-__all__ = ["Existing", "TrainingFolder", "WorkFolder", "resume_hint"]
+__all__ = ["Existing", "TrainingFolder", "WorkFolder", "read_versions", "resume_hint"]
 
 Existing = Literal["refuse", "resume", "overwrite"]
 
