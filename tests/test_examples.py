@@ -1,9 +1,21 @@
-"""The examples run and print what their comments promise."""
+"""The examples run and print what their comments promise, and the guide to extensions has code that loads."""
 
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
+from types import ModuleType
 
+from taxocaps.corpus.readers import READERS
+from taxocaps.encoding.encoders import ENCODERS
+from taxocaps.explanations.explainers import EXPLAINERS
+from taxocaps.metrics.evaluation import METRICS
+from taxocaps.nn.networks import NETWORKS
+from taxocaps.scorers.base import SCORERS
+from taxocaps.scorers.decision import DECISION_RULES
+
+REGISTRIES = (NETWORKS, ENCODERS, SCORERS, DECISION_RULES, METRICS, READERS, EXPLAINERS)
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
@@ -15,3 +27,23 @@ def test_quickstart():
     assert lines[2].endswith("('business', 'technology', 'cars')")
     assert lines[3] == "15 documents, 95 words, 95 rows"
     assert lines[4:] == ["['business', 'oil']", "['oil', 'price']"]
+
+
+def test_the_entry_points_of_the_guide_lead_to_its_code():
+    guide = (EXAMPLES.parent / "docs" / "extending.md").read_text(encoding="utf-8")
+    modules = {}
+    for code in re.findall(r"```python\n(.*?)```", guide, re.DOTALL):
+        name = code.partition("\n")[0].removeprefix("# ").removesuffix(".py").replace("/", ".")
+        modules[name] = ModuleType(name)
+        sys.modules[name] = modules[name]  # dataclasses look their module up
+        exec(compile(code, name, "exec", dont_inherit=True), modules[name].__dict__)
+    points = [point for toml in re.findall(r"```toml\n(.*?)```", guide, re.DOTALL) for point in _entry_points(toml)]
+    assert {group for group, _ in points} == {registry.group for registry in REGISTRIES}
+    for _, target in points:
+        module, _, attribute = target.partition(":")
+        assert hasattr(modules[module], attribute)
+
+
+def _entry_points(toml):
+    groups = tomllib.loads(toml)["project"]["entry-points"]
+    return [(group, target) for group, found in groups.items() for target in found.values()]
