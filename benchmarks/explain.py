@@ -18,11 +18,11 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from taxocaps.explain.explainers import EXPLAINERS
 
 from tables import Table
 from taxocaps import Document, read_documents
 from taxocaps.encoding.documents import EncodedDocuments
+from taxocaps.explanations.explainers import EXPLAINERS
 from taxocaps.scorers.model import FittedModel
 from taxocaps.scorers.network import NetworkScorer
 from taxocaps.scorers.persistence import load_model

@@ -30,8 +30,8 @@ and the entry point, in the `pyproject.toml` of your package::
     mean = "my_package.mean:MeanNetwork"
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal
 
 from torch import Tensor, nn
@@ -61,6 +61,7 @@ class Sizes:
         labels: Labels, L.
         N: Rows of a words-matrix; 0 for networks that read none.
         T: Words of a row of a words-matrix; 0 for networks that read none.
+        others: What else the encoders of the network say about their arrays, by name.
     """
 
     vocabulary: int
@@ -68,6 +69,7 @@ class Sizes:
     labels: int
     N: int = 0
     T: int = 0
+    others: Mapping[str, int] = field(default_factory=dict)
 
 
 class Network(nn.Module):

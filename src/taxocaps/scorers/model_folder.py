@@ -8,7 +8,7 @@ from typing import Any
 
 from taxocaps.errors import ModelError
 
-__all__ = ["FORMAT", "MODEL_FILES", "UNHASHED", "check_files", "digest", "is_model", "read_versions"]
+__all__ = ["FORMAT", "MODEL_FILES", "UNHASHED", "check_files", "digest", "file_names", "is_model", "read_versions"]
 
 FORMAT = "taxocaps-model/2"
 UNHASHED = {"versions.json", "README.md", "metrics.json", "history.csv", "report.html"}
@@ -17,7 +17,16 @@ MODEL_FILES = frozenset(
     | {"stop_words.txt", "members"}
     | UNHASHED
 )
-"""What a model's folder may hold."""
+"""What the folder of a model usually holds; a scorer of another package may write more."""
+
+
+def file_names(folder: Path) -> frozenset[str]:
+    """What may lie in a model's folder: the usual files, and those that its scorer wrote."""
+    try:
+        files = read_versions(folder)["files"]
+    except ModelError:
+        return MODEL_FILES
+    return MODEL_FILES | {Path(name).parts[0] for name in files}
 
 
 def is_model(folder: Path) -> bool:

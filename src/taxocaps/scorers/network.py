@@ -233,8 +233,9 @@ class NetworkScorer(Scorer):
         self.network.load_state_dict(state)
 
     def _sizes(self, D: int) -> Sizes:
-        shapes = {key: size for one in self.encoder.encoders.values() for key, size in one.shape.items()}
-        return Sizes(len(self.vocabulary), D, len(self.classes), **shapes)
+        shape = {key: size for one in self.encoder.encoders.values() for key, size in one.shape.items()}
+        N, T = shape.pop("N", 0), shape.pop("T", 0)
+        return Sizes(len(self.vocabulary), D, len(self.classes), N, T, shape)
 
     def _describe(self, D: int) -> str:
         """A line about weights and memory, and what would take less if that is too much."""

@@ -152,6 +152,9 @@ def _refuse_code(content: Mapping[str, Any], folder: Path) -> None:
         if registry.is_external(str(name)):
             what = f"the model's {registry.noun} {name} is code of another package"
             raise ModelError(_CODE.format(folder=folder, what=what))
+    for section in content.values():  # the options of members may lie at any depth
+        if isinstance(section, Mapping):
+            _refuse_code(section, folder)
 
 
 _CODE = "{folder}: {what}, which would be run; give --trust-code (or trust_code=True) if you trust it"

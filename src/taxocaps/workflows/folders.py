@@ -11,7 +11,7 @@ from filelock import FileLock, Timeout
 
 from taxocaps.errors import CheckpointError, FileError, TaxocapsError, WriteError
 from taxocaps.files import atomic_text
-from taxocaps.scorers.model_folder import MODEL_FILES, is_model, read_versions
+from taxocaps.scorers.model_folder import file_names, is_model, read_versions
 
 __all__ = ["Existing", "TrainingFolder", "WorkFolder", "read_versions", "resume_hint"]
 
@@ -165,9 +165,10 @@ class TrainingFolder:
         A run that dies in between leaves no model that looks whole, and all files in `.training/model`, from which
         `resume` finishes the work.
         """
+        old_names = file_names(self._out)
         (self._out / _MARK).unlink(missing_ok=True)
         new = {path.name for path in self.result.iterdir()}
-        for name in MODEL_FILES:
+        for name in old_names:
             old = self._out / name
             if old.is_dir():
                 shutil.rmtree(old)
@@ -193,7 +194,7 @@ class TrainingFolder:
             return
         if _HIDDEN not in found and not is_model(out):
             raise FileError(f"{out}: exists and is not a model; choose another --out")
-        others = sorted(found - MODEL_FILES - {_HIDDEN})
+        others = sorted(found - file_names(out) - {_HIDDEN})
         if others:
             raise FileError(f"{out}: holds other things than a model ({others[0]}); choose another --out")
         if self._existing != "overwrite":
