@@ -4,7 +4,6 @@ from typing import Annotated, ClassVar, Literal
 
 import pytest
 
-from taxocaps.errors import ConfigError
 from taxocaps.config import (
     AtLeast,
     Between,
@@ -15,6 +14,7 @@ from taxocaps.config import (
     read_mapping,
     resolve,
 )
+from taxocaps.errors import ConfigError
 
 
 class Stage(Config):
@@ -165,7 +165,7 @@ def test_frozen_and_replaced_with_validation():
 @pytest.mark.parametrize("value", ["1", 1])
 def test_a_choice_among_numbers_may_be_given_as_text(value):
     assert Choice(directions=value).directions == 1
-    with pytest.raises(ConfigError, match="choice.directions must be one of 1, 2; got"):
+    with pytest.raises(ConfigError, match=r"choice\.directions must be one of 1, 2; got"):
         Choice(directions="3")
 
 
