@@ -8,7 +8,19 @@ import pytest
 
 import taxocaps
 
-HEAVY = ("torch", "numba", "gensim", "sklearn", "networkx", "rich", "scipy", "simplemma")
+HEAVY = (
+    "torch",
+    "lightning",
+    "numba",
+    "gensim",
+    "sklearn",
+    "networkx",
+    "rich",
+    "scipy",
+    "simplemma",
+    "pydantic",
+    "jinja2",
+)
 
 
 def run(code):

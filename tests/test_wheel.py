@@ -24,10 +24,9 @@ def wheel(tmp_path_factory):
 @pytest.mark.slow
 def test_the_wheel_holds_code_and_data_and_nothing_else(wheel):
     names = zipfile.ZipFile(wheel).namelist()
-    pages = ("graph_page.html", "explanation_page.html", "graph_drawing.js", "page_style.css")
     data = ("py.typed", "text/stopwords/de.txt", "text/lemma_overrides.tsv", "datasets/rcv1_topics.tsv")
-    for wanted in (*data, *(f"report/{page}" for page in pages)):
-        assert f"taxocaps/{wanted}" in names
+    pages = ("report/templates/page.html", "report/assets/style.css", "web/page/index.html")
+    assert {f"taxocaps/{wanted}" for wanted in (*data, *pages)} <= set(names)
     assert all(name.startswith(("taxocaps/", "taxocaps-")) for name in names)
     assert not [name for name in names if "test" in name or "__pycache__" in name]
 
@@ -53,10 +52,17 @@ def test_a_fresh_environment_with_the_wheel(wheel, tmp_path):
     assert json.loads(run("encode", corpus, "--out", tmp_path / "store", "--language", "de", "--json"))["words"] == 3
     run("graph", "Die Häuser der Stadt", "--language", "de", "--out", tmp_path / "graph.html")
     assert (tmp_path / "graph.html").stat().st_size > 5_000
+    # Linear models need no extra.
+    run("train", "--train", corpus, "--model", "SVM", "--set", "bag.min_documents=1", "--out", tmp_path / "svm")
+    assert json.loads(run("predict", tmp_path / "svm", "--text", "Alte Häuser", "--top-k", "1"))["labels"]
     # A missing extra is named, with the way to get it.
     (tmp_path / "x.parquet").write_bytes(b"PAR1")
-    missing = subprocess.run(
-        [taxocaps, "corpus", "check", tmp_path / "x.parquet"], capture_output=True, text=True, check=False, cwd=tmp_path
-    )
-    assert missing.returncode == 2
-    assert "pip install 'taxocaps[parquet]'" in missing.stderr
+    for extra, arguments in {
+        "parquet": ("corpus", "check", tmp_path / "x.parquet"),
+        "networks": ("train", "--train", corpus, "--out", tmp_path / "network"),
+    }.items():
+        missing = subprocess.run(
+            [taxocaps, *arguments], capture_output=True, text=True, check=False, cwd=tmp_path, env=environment
+        )
+        assert missing.returncode == 2
+        assert f"pip install 'taxocaps[{extra}]'" in missing.stderr
