@@ -245,8 +245,8 @@ def joined_spans(words: Iterable[str]) -> list[Span]:
     return spans
 
 
-def _ahead(text: str, lower: str, word: str, place: int) -> Span:
-    start = text.find(word, place, place + _REACH)
-    if start < 0 and len(lower) == len(text):
-        start = lower.find(word.lower(), place, place + _REACH)
+def _ahead(text: str, lower: str, word: str, position: int) -> Span:
+    """The next occurrence of a word; its tokenizer may have put it into lower case, so the nearest is taken."""
+    within = (position, position + _REACH)
+    start = text.find(word, *within) if len(lower) != len(text) else lower.find(word.lower(), *within)
     return (start, start + len(word)) if start >= 0 else None
