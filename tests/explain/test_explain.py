@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from taxocaps.corpus.document import Document
+from taxocaps.encoding.store import write_store
 from taxocaps.errors import ConfigError, CorpusError, ModelError
 from taxocaps.explain import explain as explain_module
 from taxocaps.explain.explain import explain_document, explain_encoded
@@ -186,6 +187,22 @@ def test_huge_documents_are_refused(learnt, monkeypatch):
 def test_an_encoded_document_is_explained_as_it_is(learnt):
     document = learnt.scorer.encoder.encode([Document(TEXT)], spans=True)
     assert explain_encoded(learnt, document, TEXT) == explained(learnt, TEXT)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"), [("kim-cnn", {}), ("words-matrix", {}), ("vdcnn", {"tokenizer": "characters"})]
+)
+def test_a_document_of_a_store_is_explained_like_its_text(fit_network, toys, tmp_path, kind, text):
+    model = fit_network(kind, text=text, vectors={"source": "none"})
+    (tmp_path / "store").mkdir()
+    write_store(toys.documents, model.scorer.encoder, tmp_path / "store", cache=tmp_path / "cache")
+    document = toys.documents[5]
+    stored, direct = explain(model, tmp_path / "store", id=document.id), explain(model, document)
+    assert [word.word for word in stored.words] == [word.word for word in direct.words]
+    assert (stored.labels, stored.graph, stored.title) == (direct.labels, direct.graph, document.id)
+    for one, other in zip(stored.reasons, direct.reasons, strict=True):
+        found, wanted = ({weight.word: weight.weight for weight in each.words} for each in (one, other))
+        assert {**dict.fromkeys(wanted, 0.0), **found} == pytest.approx(wanted, abs=1e-5)
 
 
 @pytest.fixture
