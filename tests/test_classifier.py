@@ -3,7 +3,9 @@
 import pickle
 import re
 
+import networkx
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from scipy.sparse import csr_array, csr_matrix, issparse
@@ -15,35 +17,36 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import estimator_checks
 
+import taxocaps
 from taxocaps.classifier import TaxoCapsClassifier
 from taxocaps.datasets import toy
 from taxocaps.errors import ConfigError, CorpusError, FileError, TaxocapsError
-from taxocaps.scorers.base import Work
+from taxocaps.scorers.base import FitContext
 from taxocaps.taxonomy.tree import Taxonomy
 from taxocaps.taxonomy.writers import write_taxonomy
 
 SMALL = {
-    "vocabulary.min_count": 1,
-    "graph.window": 3,
-    "graph.N": 10,
-    "graph.T": 11,
-    "vectors.dimension": 8,
-    "vectors.epochs": 1,
-    "network.filters": [8, 8],
-    "network.units": 8,
-    "network.channels": 4,
-    "network.capsule_size": 4,
-    "network.label_capsule_size": 4,
-    "network.hidden": [8],
-    "network.head_filters": 8,
-    "network.gain": 5.0,
-    "network.dropout": 0.1,
-    "network.word_dropout": 0.1,
-    "walks.length": 20,
-    "label_vectors.dimension": 8,
-    "training.epochs": 1,
-    "training.batch_size": 4,
-    "training.device": "cpu",
+    "vocabulary__min_count": 1,
+    "graph__window": 3,
+    "graph__N": 10,
+    "graph__T": 11,
+    "vectors__dimension": 8,
+    "vectors__epochs": 1,
+    "network__filters": [8, 8],
+    "network__units": 8,
+    "network__channels": 4,
+    "network__capsule_size": 4,
+    "network__label_capsule_size": 4,
+    "network__hidden": [8],
+    "network__head_filters": 8,
+    "network__gain": 5.0,
+    "network__dropout": 0.1,
+    "network__word_dropout": 0.1,
+    "walks__length": 20,
+    "label_vectors__dimension": 8,
+    "training__epochs": 1,
+    "training__batch_size": 4,
+    "training__device": "cpu",
 }
 DATA = toy.load()
 TEXTS = [document.text for _, document in DATA.documents()]
@@ -52,8 +55,15 @@ NAMES = [labels[-1] for labels in LISTS]
 MATRIX = np.array([[name in labels for name in DATA.taxonomy.names] for labels in LISTS]).astype(int)
 
 
-def make(model="GCCNN", taxonomy=DATA.taxonomy, settings=None, **options):
-    return TaxoCapsClassifier(model, taxonomy, settings={**SMALL, **(settings or {})}, **options)
+FRAME = pd.DataFrame(MATRIX[:, 1:], columns=DATA.taxonomy.names[1:])
+
+
+def make(model="GCCNN", taxonomy=DATA.taxonomy, **options):
+    return TaxoCapsClassifier(model, taxonomy, **{**SMALL, **options})
+
+
+def make_linear(taxonomy=DATA.taxonomy, **options):
+    return TaxoCapsClassifier("SVM", taxonomy, **{"bag__min_documents": 1, **options})
 
 
 @pytest.fixture(scope="module")
@@ -72,9 +82,11 @@ def test_lists_of_names(fitted):
     for labels, row in zip(predicted, fitted.predict_proba(TEXTS), strict=True):
         assert isinstance(labels, tuple)
         reached = [
-            name for name, score, cut in zip(fitted.classes_, row, fitted.model_.cuts, strict=True) if score >= cut
+            name
+            for name, score, threshold in zip(fitted.classes_, row, fitted.model_.thresholds, strict=True)
+            if score >= threshold
         ]
-        assert labels == DATA.taxonomy.close(reached)
+        assert labels == DATA.taxonomy.with_ancestors(reached)
 
 
 def test_one_name_each():
@@ -148,36 +160,115 @@ def test_cross_validated_probabilities_and_single_names():
     assert ((scores >= 0) & (scores <= 1)).all()
 
 
-def test_grid_search_over_model_and_settings():
-    grid = {"model": ["GCCNN", "TGCNN"], "settings": [SMALL, {**SMALL, "graph.N": 4}]}
+def test_grid_search_over_model_and_options():
+    grid = {"model": ["GCCNN", "TGCNN"], "graph__N": [10, 4]}
     search = GridSearchCV(make(), grid, cv=2, scoring="f1_micro", error_score="raise").fit(TEXTS, MATRIX)
     assert len(search.cv_results_["params"]) == 4
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     best = search.best_estimator_.model_
     assert best.name.model == search.best_params_["model"]
-    assert search.best_params_["settings"]["graph.N"] == best.config.graph.N
+    assert search.best_params_["graph__N"] == best.config.graph.N
+
+
+@pytest.mark.parametrize("y", [MATRIX, csr_array(MATRIX), FRAME], ids=["matrix", "sparse", "frame"])
+@pytest.mark.parametrize("scoring", ["f1_micro", None])
+def test_grid_search_over_an_option_with_labels_in_every_form(y, scoring):
+    search = GridSearchCV(make_linear(), {"linear__C": [0.01, 10.0]}, cv=3, scoring=scoring, error_score="raise")
+    search.fit(TEXTS, y)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.best_params_["linear__C"] == search.best_estimator_.model_.config.linear.C
+    assert search.best_estimator_.get_params()["linear__C"] == search.best_params_["linear__C"]
+
+
+def test_a_grid_search_finds_what_is_better():
+    search = GridSearchCV(make_linear(decision__rule="fixed"), {"linear__C": [1e-4, 10.0]}, cv=2, error_score="raise")
+    assert search.fit(TEXTS, MATRIX).best_params_ == {"linear__C": 10.0}
+
+
+def test_options_in_a_pipeline():
+    pipeline = make_pipeline(FunctionTransformer(upper), make_linear())
+    pipeline.set_params(taxocapsclassifier__linear__C=0.25).fit(TEXTS, LISTS)
+    assert pipeline[-1].model_.config.linear.C == 0.25
+
+
+def test_cross_validation_of_a_frame():
+    parts = KFold(3, shuffle=True, random_state=0)
+    scores = cross_val_score(make_linear(), TEXTS, FRAME, cv=parts, scoring="f1_micro", error_score="raise")
+    wanted = []
+    for kept, held_out in parts.split(TEXTS):
+        classifier = make_linear().fit([TEXTS[index] for index in kept], FRAME.iloc[kept])
+        predicted = classifier.predict([TEXTS[index] for index in held_out])
+        wanted.append(f1_score(FRAME.iloc[held_out], predicted, average="micro"))
+    assert scores.tolist() == pytest.approx(wanted)
+
+
+def test_a_frame_comes_back_as_a_frame_with_the_same_columns():
+    shuffled = FRAME[[*sorted(FRAME.columns, reverse=True)]].astype(bool)
+    classifier = make_linear().fit(TEXTS, shuffled)
+    assert classifier.classes_.tolist() == list(FRAME.columns)  # in taxonomy order
+    predicted = classifier.predict(TEXTS)
+    assert isinstance(predicted, pd.DataFrame)
+    assert predicted.columns.tolist() == shuffled.columns.tolist()
+    assert set(predicted.to_numpy().ravel()) == {0, 1}
+    names = make_linear().fit(TEXTS, LISTS).predict(TEXTS)
+    assert [set(predicted.columns[row.astype(bool)]) for row in predicted.to_numpy()] == list(map(set, names))
+    assert classifier.score(TEXTS, shuffled) == pytest.approx(f1_score(shuffled, predicted, average="micro"))
+    assert classifier.predict([]).shape == (0, 10)
+
+
+def test_every_column_of_a_frame_is_a_label_even_if_no_text_carries_it():
+    classifier = make_linear(taxonomy=None).fit(TEXTS, FRAME.assign(Chess=0))
+    assert set(classifier.classes_) == {*FRAME.columns, "Chess"}
+    assert classifier.predict(TEXTS).columns.tolist() == [*FRAME.columns, "Chess"]
+    assert not classifier.predict(TEXTS)["Chess"].any()
+
+
+def test_a_frame_with_columns_that_are_no_labels():
+    unknown = FRAME.assign(Chess=0)
+    for frame in (unknown, unknown.replace({"Chess": {0: 1}})):
+        with pytest.raises(CorpusError, match="'Chess'"):
+            make_linear().fit(TEXTS, frame)
+        dropped = make_linear(labels__unknown="drop").fit(TEXTS, frame)
+        assert dropped.classes_.tolist() == list(FRAME.columns)
+        predicted = dropped.predict(TEXTS)
+        assert predicted.columns.tolist() == [*FRAME.columns, "Chess"]
+        assert predicted.dtypes.unique().tolist() == [np.dtype(int)]
+        added = make_linear(labels__unknown="add").fit(TEXTS, frame)
+        assert "Chess" in added.classes_
 
 
 def test_clones_and_parameters(fitted):
     parameters = fitted.get_params()
-    assert set(parameters) == {"model", "taxonomy", "preset", "settings", "random_state"}
+    assert set(parameters) == {"model", "taxonomy", "preset", "random_state", "verbose", *SMALL}
     copy = clone(fitted)
     assert copy.get_params() == parameters
     with pytest.raises(NotFittedError):
         copy.predict(TEXTS)
-    again = clone(fitted).set_params(random_state=3)
+    again = clone(fitted).set_params(random_state=3, graph__N=4)
     assert (again.random_state, fitted.random_state) == (3, 0)
+    assert (again.get_params()["graph__N"], fitted.get_params()["graph__N"]) == (4, 10)
+    assert clone(again).get_params()["graph__N"] == 4
     assert is_classifier(fitted)
+    assert "graph__N=4" in repr(again)
+
+
+def test_options_without_a_section_are_parameters_too():
+    search = GridSearchCV(make_linear(), {"validation": [0.2, 0.5]}, cv=2, error_score="raise").fit(TEXTS, MATRIX)
+    assert search.best_estimator_.model_.config.validation == search.best_params_["validation"]
+
+
+def test_what_is_no_parameter():
+    with pytest.raises(ConfigError, match="unknown configuration key epochs"):
+        make().set_params(epochs=3).fit(TEXTS, LISTS)
+    with pytest.raises(TypeError):
+        TaxoCapsClassifier("SVM", None, "fast", 3)  # the rest goes by name
 
 
 def test_fitting_changes_no_parameter():
-    settings = dict(SMALL)
-    classifier = TaxoCapsClassifier("gccnn", DATA.taxonomy, settings=settings, random_state=None)
+    classifier = make("gccnn", random_state=None)
     before = classifier.get_params()
     classifier.fit(TEXTS, LISTS)
     assert classifier.get_params() == before
-    assert classifier.settings is settings
-    assert settings == SMALL
     assert classifier.model_.name.model == "GCCNN"
 
 
@@ -189,7 +280,6 @@ CHECKS = [
     "check_estimators_unfitted",
     "check_get_params_invariance",
     "check_mixin_order",
-    "check_no_attributes_set_in_init",
     "check_parameters_default_constructible",
     "check_set_params",
     "check_valid_tag_types",
@@ -222,7 +312,7 @@ def test_the_seed_decides(fitted):
 
 
 def test_some_documents_are_held_out():
-    classifier = make(settings={"training.validation": 0.25}).fit(TEXTS, LISTS)
+    classifier = make(validation=0.25).fit(TEXTS, LISTS)
     assert classifier.model_.validation.documents == 3
     # Fewer than ten validate themselves.
     assert make().fit(TEXTS[:9], LISTS[:9]).model_.validation.documents == 9
@@ -231,18 +321,35 @@ def test_some_documents_are_held_out():
 def test_validation_documents_can_be_given():
     classifier = make().fit(TEXTS[:8], LISTS[:8], validation=(TEXTS[8:], LISTS[8:]))
     assert classifier.model_.validation.documents == 4
-    vocabulary = classifier.model_.scorer.encoder.vocabulary
+    vocabulary = classifier.model_.scorer.vocabulary
     assert "gene" in vocabulary
     assert "wrist" not in vocabulary  # stands in a validation document only
 
 
-def test_work_goes_where_it_is_told_to(tmp_path):
+def test_files_go_where_the_context_says(tmp_path):
     told = []
-    work = Work(tmp_path / "work", progress=lambda stage, *_: told.append(stage))
-    make().fit(TEXTS, LISTS, work=work)
-    assert {"training", "validation", "checkpoints", "taxonomy.tsv"} <= {path.name for path in work.folder.iterdir()}
+    context = FitContext(tmp_path / "fit", progress=lambda stage, *_: told.append(stage))
+    make().fit(TEXTS, LISTS, context=context, validation=(TEXTS[:2], LISTS[:2]))
+    assert {path.name for path in context.folder.iterdir()} >= {"stores", "tokens", "checkpoints", "taxonomy.tsv"}
+    assert {path.name for path in (context.folder / "stores").iterdir()} == {"documents", "validation"}
     assert told[0] == "reading documents"
     assert told[-1] == "training"
+
+
+@pytest.mark.parametrize("made", [make, make_linear], ids=["network", "linear"])
+def test_progress_is_printed_to_standard_error_on_request(made, capsys):
+    made().fit(TEXTS, LISTS)
+    assert capsys.readouterr() == ("", "")
+    for _ in range(2):
+        made(verbose=1).fit(TEXTS, LISTS)
+        shown = capsys.readouterr()
+        assert shown.out == ""
+        lines = shown.err.splitlines()
+        assert lines[0] == "reading documents: 12"
+        assert any(line.startswith("encoding documents: 12 of 12") for line in lines)
+        if made is make:
+            assert lines[-1].startswith("training: ")
+        assert len(lines) < 20
 
 
 def test_saved_and_loaded(fitted, tmp_path):
@@ -253,6 +360,10 @@ def test_saved_and_loaded(fitted, tmp_path):
     assert loaded.classes_.tolist() == fitted.classes_.tolist()
     assert (loaded.model, loaded.preset, loaded.random_state) == ("GCCNN", "default", 0)
     assert loaded.taxonomy == DATA.taxonomy
+    assert loaded.get_params()["graph__N"] == 10
+    again = taxocaps.load(tmp_path / "model")
+    assert isinstance(again, TaxoCapsClassifier)
+    assert np.array_equal(again.predict_proba(TEXTS), fitted.predict_proba(TEXTS))
     assert np.array_equal(clone(loaded).fit(TEXTS, LISTS).predict_proba(TEXTS), fitted.predict_proba(TEXTS))
     with pytest.raises(FileError, match="is already there"):
         fitted.save(tmp_path / "model")
@@ -310,7 +421,7 @@ def test_one_huge_text(fitted):
 
 def test_a_huge_text_among_those_to_learn_from():
     numbers = np.random.default_rng(0).integers(0, 2_000, 200_000)
-    classifier = make(settings={"vectors.source": "none"})
+    classifier = make(vectors__source="none")
     classifier.fit([*TEXTS, " ".join(f"word{number}" for number in numbers)], [*LISTS, ["Sport"]])
     assert classifier.predict_proba(TEXTS).shape == (12, 10)
 
@@ -318,7 +429,7 @@ def test_a_huge_text_among_those_to_learn_from():
 def test_texts_without_words_get_no_labels(fitted):
     assert fitted.predict(["", " \n", "the of and"]) == [(), (), ()]
     assert not fitted.predict_proba([""]).any()
-    assert make(settings={"decision.at_least": 1}).fit(TEXTS, LISTS).predict([""]) == [()]
+    assert make(decision__at_least=1).fit(TEXTS, LISTS).predict([""]) == [()]
     with pytest.raises(CorpusError, match="no word of the training documents occurs"):
         make().fit([""] * 12, LISTS)
 
@@ -329,21 +440,21 @@ def test_ready_words(fitted):
     assert not fitted.predict_proba(words)[2].any()
 
 
-STILL = {"training.learning_rate": 1e-9}
+STILL = {"training__learning_rate": 1e-9}
 """With such a rate no weight moves by more than a billionth."""
 
 
 @pytest.mark.parametrize("model", ["HE-AGCRCNN", "TGCNN"])
-def test_going_on_from_another_classifier(model):
+def test_continuing_from_another_classifier(model):
     sport = [[name for name in labels if DATA.taxonomy.path(name)[0] == "Sport"] for labels in LISTS]
     older = make(model).fit(TEXTS, sport)
     assert older.classes_.tolist() == ["Sport", "Ball games", "Football", "Tennis", "Cycling"]
     science = [[name for name in labels if name in ("Science", "Genetics")] for labels in LISTS]
-    newer = make(model, settings=STILL, random_state=5).fit(TEXTS, science, start=older)
+    newer = make(model, random_state=5, **STILL).fit(TEXTS, science, start=older)
     # Old labels keep their columns though no document carries them now; new ones join in taxonomy order.
     assert newer.classes_.tolist() == [*older.classes_, "Science", "Genetics"]
-    before = older.model_.scorer.objective.network
-    after = newer.model_.scorer.objective.network
+    before = older.model_.scorer.network
+    after = newer.model_.scorer.network
     assert after.label_parameters
     for name, weights in after.state_dict().items():
         kept = weights[:5] if name in after.label_parameters else weights
@@ -353,19 +464,19 @@ def test_going_on_from_another_classifier(model):
 
 
 @pytest.mark.parametrize("option", ["network.units", "graph.window", "graph.N"])
-def test_going_on_with_other_options_is_refused(fitted, option):
+def test_continuing_with_other_options_is_refused(fitted, option):
     with pytest.raises(ConfigError, match=re.escape(f"the model to start from has {option}=")):
-        make(settings={option: 4}).fit(TEXTS, LISTS, start=fitted)
+        make(**{option.replace(".", "__"): 4}).fit(TEXTS, LISTS, start=fitted)
 
 
-def test_going_on_without_a_taxonomy_and_with_a_loaded_classifier(tmp_path):
+def test_continuing_without_a_taxonomy_and_with_a_loaded_classifier(tmp_path):
     make(taxonomy=None).fit(TEXTS, [["b"], ["d"]] * 6).save(tmp_path / "model")
     older = TaxoCapsClassifier.load(tmp_path / "model")
-    newer = make(taxonomy=None, settings={**STILL, "labels.unknown": "add"}).fit(TEXTS, [["a"], ["c"]] * 6, start=older)
+    newer = make(taxonomy=None, labels__unknown="add", **STILL).fit(TEXTS, [["a"], ["c"]] * 6, start=older)
     assert set(newer.classes_) == {"a", "b", "c", "d"}
-    places = [newer.classes_.tolist().index(name) for name in ("b", "d")]
-    weights = newer.model_.scorer.objective.network.head.labels.weight
-    assert torch.allclose(weights[places], older.model_.scorer.objective.network.head.labels.weight, atol=1e-6)
+    columns = [newer.classes_.tolist().index(name) for name in ("b", "d")]
+    weights = newer.model_.scorer.network.head.labels.weight
+    assert torch.allclose(weights[columns], older.model_.scorer.network.head.labels.weight, atol=1e-6)
 
 
 REFUSED = {
@@ -395,9 +506,13 @@ def test_what_cannot_be_fitted_is_refused_in_one_line(attempt):
     [
         ({"model": "GCNN"}, "no model is called 'GCNN'; did you mean"),
         ({"preset": "fst"}, "no preset is called 'fst'; did you mean fast?"),
-        ({"settings": {"graph.windw": 4}}, "unknown configuration key graph.windw; did you mean graph.window?"),
-        ({"settings": {"graph.window": 1}}, "graph.window must be from 2 to"),
-        ({"settings": {"network.head": "dense"}}, "network.head=dense contradicts the model GCCNN"),
+        ({"graph__windw": 4}, "unknown configuration key graph.windw; did you mean graph.window?"),
+        ({"graph__window": 1}, "graph.window must be from 2 to"),
+        ({"grap__window": 4}, "unknown configuration key grap; did you mean graph?"),
+        ({"linear__C": 4}, "GCCNN has no options linear; it has decision, graph"),
+        ({"epochs": 4}, "unknown configuration key epochs; did you mean"),
+        ({"decision__threshold": 7}, "decision.threshold must be from 0 to 1; got 7"),
+        ({"network__head": "dense"}, "network.head=dense contradicts the model GCCNN"),
     ],
 )
 def test_bad_options_are_told_when_fitting(options, message):
@@ -419,4 +534,87 @@ def test_labels_of_a_graph_with_several_roots():
     classifier = make("HE-GCCNN", taxonomy=taxonomy).fit(TEXTS, [["a", "b", "x"], ["b", "y"]] * 6)
     assert classifier.model_.hierarchy == "add-ancestors"
     for labels in classifier.predict(TEXTS):
-        assert labels == taxonomy.close(labels)
+        assert labels == taxonomy.with_ancestors(labels)
+
+
+def test_the_best_labels_and_other_choices():
+    classifier = make_linear().fit(TEXTS, LISTS)
+    scores = classifier.predict_proba(TEXTS)
+    for labels, row in zip(classifier.predict(TEXTS, top_k=2, hierarchy="as-is"), scores, strict=True):
+        assert set(labels) == set(classifier.classes_[np.argsort(-row, kind="stable")[:2]])
+    assert all(len(labels) >= 2 for labels in classifier.predict(TEXTS, top_k=2))
+    assert set(classifier.predict(TEXTS, threshold=1.0)) == {()}
+    assert all(labels for labels in classifier.predict(TEXTS, threshold=1.0, at_least=1))
+    matrix = make_linear().fit(TEXTS, MATRIX).predict(TEXTS, top_k=2, hierarchy="as-is")
+    assert matrix.sum(axis=1).tolist() == [2] * 12
+    frame = make_linear().fit(TEXTS, FRAME).predict(TEXTS, top_k=2, hierarchy="as-is")
+    assert frame.sum(axis=1).tolist() == [2] * 12
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"threshold": 7}, "threshold must be from 0 to 1; got 7"),
+        ({"at_least": -3}, "at_least must be from 0 to 1000000; got -3"),
+        ({"top_k": 2, "threshold": 0.5}, "leave out threshold"),
+    ],
+)
+def test_choices_that_make_no_sense(fitted, options, message):
+    with pytest.raises(ConfigError, match=message):
+        fitted.predict(TEXTS, **options)
+
+
+def test_where_every_text_has_one_label_there_is_no_other_choice():
+    classifier = make_linear(taxonomy=None).fit(TEXTS, NAMES)
+    with pytest.raises(ConfigError, match="one label"):
+        classifier.predict(TEXTS, top_k=2)
+    with pytest.raises(ConfigError, match="threshold must be from 0 to 1; got 7"):
+        classifier.predict(TEXTS, threshold=7)
+
+
+def test_all_metrics():
+    classifier = make_linear().fit(TEXTS, LISTS)
+    found = classifier.evaluate(TEXTS, LISTS)
+    assert found.documents == 12
+    assert found.flat.micro.f1 == pytest.approx(classifier.score(TEXTS, LISTS))
+    assert make_linear().fit(TEXTS, FRAME).evaluate(TEXTS, FRAME).as_dict() == found.as_dict()
+    for method in ("evaluate", "score"):
+        with pytest.raises(NotFittedError):
+            getattr(make_linear(), method)(TEXTS, LISTS)
+    with pytest.raises(CorpusError, match="every text needs its labels"):
+        classifier.evaluate(TEXTS, LISTS[:3])
+    with pytest.raises(CorpusError, match="every text needs its labels"):
+        classifier.score(TEXTS, LISTS[:3])
+
+
+def test_explanations(fitted, tmp_path):
+    found = fitted.explain(TEXTS[0], labels=["Football"], out=tmp_path / "page.html")
+    assert [one.label for one in found.reasons] == ["Football"]
+    assert found.matrix
+    assert "<html" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    linear = make_linear().fit(TEXTS, LISTS)
+    assert linear.explain(TEXTS[0]).method == "linear"
+    assert linear.explain(TEXTS[0], method="occlusion").method == "occlusion"
+    with pytest.raises(NotFittedError):
+        make().explain(TEXTS[0])
+
+
+def test_a_taxonomy_as_a_dict_or_a_graph():
+    wanted = make_linear().fit(TEXTS, LISTS)
+    edges = list(DATA.taxonomy.edges)
+    children = {parent: [child for other, child in edges if other == parent] for parent, _ in edges}
+    for taxonomy in (children, networkx.DiGraph(edges)):
+        classifier = make_linear(taxonomy=taxonomy).fit(TEXTS, LISTS)
+        assert set(classifier.classes_) == set(wanted.classes_)
+        assert set(classifier.model_.classes.taxonomy.edges) == set(edges)
+        assert [set(labels) for labels in classifier.predict(TEXTS)] == [
+            set(labels) for labels in wanted.predict(TEXTS)
+        ]
+        assert clone(classifier).fit(TEXTS, LISTS).predict(TEXTS) == classifier.predict(TEXTS)
+
+
+def test_a_classifier_of_characters_can_be_fitted_again_after_loading(small_options, tmp_path):
+    classifier = TaxoCapsClassifier("DCNN", DATA.taxonomy, **small_options("DCNN")).fit(TEXTS, LISTS)
+    classifier.save(tmp_path / "model")
+    again = clone(taxocaps.load(tmp_path / "model")).fit(TEXTS, LISTS)
+    assert np.array_equal(again.predict_proba(TEXTS), classifier.predict_proba(TEXTS))

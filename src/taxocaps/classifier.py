@@ -91,18 +91,13 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return {**named, **self.options}
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters; any option of the model may be given as `section__name`."""
+        """Change parameters; any option of the model may be given as `section__name`, and is checked by `fit`."""
         named = set(self._get_param_names())
         for key, value in params.items():
             if key in named:
                 setattr(self, key, value)
-            elif "__" in key:
-                self.options = {**self.options, key: value}
             else:
-                raise ValueError(
-                    f"{key!r} is no parameter of TaxoCapsClassifier; there are {', '.join(sorted(named))}, and options "
-                    "such as linear__C"
-                )
+                self.options = {**self.options, key: value}
         return self
 
     def fit(
@@ -166,10 +161,14 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             at_least: Labels that every text with words gets.
             hierarchy: What is done about ancestors; each of these by default as the model was trained.
         """
+        options = DecisionOptions(top_k=top_k, threshold=threshold, at_least=at_least, hierarchy=hierarchy)
         scores = self.predict_proba(X)
         if self.form_ == "single":
+            if options != DecisionOptions():
+                raise ConfigError(
+                    "the texts had one label each when fitting, and get their best one: leave out options"
+                )
             return self.classes_[scores.argmax(axis=1)]
-        options = DecisionOptions(top_k=top_k, threshold=threshold, at_least=at_least, hierarchy=hierarchy)
         chosen = self.model_.choose(scores, options)
         if self.form_ == "frame":
             return self._frame(chosen)
@@ -185,14 +184,16 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def score(self, X: Sequence[Content], y: Any, sample_weight: None = None) -> float:
         """Micro-F1 of the labels; accuracy where every text has one label."""
+        check_is_fitted(self)
         if self.form_ == "single":
             return float(np.mean(self.predict(X) == np.asarray(y)))
-        truth = self._truth(y)
+        truth = self._truth(X, y)
         return flat_metrics(truth, self.model_.choose(self.predict_proba(X))).micro.f1
 
     def evaluate(self, X: Sequence[Content], y: Any) -> Evaluation:
         """All metrics of the labels of some texts."""
-        return self.model_.evaluate(self._truth(y), self.predict_proba(X))
+        truth = self._truth(X, y)
+        return self.model_.evaluate(truth, self.predict_proba(X))
 
     def explain(self, text: str, **options: Any) -> Explanation:
         """Why a text gets its labels; options as in `taxocaps.explain`, such as `labels` and `out`."""
@@ -264,9 +265,11 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels = read_targets(y, None, targets.config or LabelConfig(), known=targets.classes).labels
         return _examples(_check_texts(texts), labels, encoder, context, "validation documents")
 
-    def _truth(self, y: Any) -> csr_array:
+    def _truth(self, X: Sequence[Content], y: Any) -> csr_array:
         check_is_fitted(self)
-        return read_targets(y, None, self.model_.config.labels, known=self.model_.classes).labels
+        labels = read_targets(y, None, self.model_.config.labels, known=self.model_.classes).labels
+        _check_lengths(X, labels)
+        return labels
 
     def _scores(self, X: Sequence[Content], score: Any) -> NDArray[np.float32]:
         check_is_fitted(self)
@@ -279,7 +282,8 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         names = list(self.classes_)
         frame = pd.DataFrame(chosen.toarray().astype(int), columns=names)
-        return frame.reindex(columns=[*self.columns_, *(name for name in names if name not in self.columns_)])
+        columns = [*self.columns_, *(name for name in names if name not in self.columns_)]
+        return frame.reindex(columns=columns, fill_value=0)
 
 
 def load(path: str | os.PathLike[str], *, trust_code: bool = False) -> TaxoCapsClassifier:
@@ -374,8 +378,16 @@ def _from_frame(
     columns = tuple(map(str, y.columns))
     values = np.asarray(y.to_numpy(), bool)
     lists = [tuple(columns[column] for column in np.flatnonzero(row)) for row in values]
+    unknown = [] if taxonomy is None or known is not None else [name for name in columns if name not in taxonomy]
+    if taxonomy is not None and unknown:
+        if config.unknown == "error":
+            raise CorpusError(
+                f"the column {unknown[0]!r} is not in the taxonomy; correct it, or set labels.unknown to add or drop"
+            )
+        taxonomy = taxonomy.with_labels(unknown) if config.unknown == "add" else taxonomy
     # Every column of the frame is a label of the model, even where no document of a fold carries it.
-    found = _from_names("frame", lists, taxonomy, config, known=known, more=(*more, *columns))
+    named = [name for name in columns if taxonomy is None or name in taxonomy]
+    found = _from_names("frame", lists, taxonomy, config, known=known, more=(*more, *named))
     if known is None and not values.any():
         raise CorpusError(_NO_LABELS)
     return Targets("frame", found.classes, found.labels, columns, config)
@@ -440,6 +452,11 @@ def _check_texts(X: Any) -> Sequence[Content]:
     return X  # type: ignore[no-any-return]
 
 
+def _check_lengths(texts: Sequence[Content], labels: Any) -> None:
+    if len(texts) != labels.shape[0]:
+        raise CorpusError(f"every text needs its labels; got {len(texts)} texts and the labels of {labels.shape[0]}")
+
+
 def _documents(texts: Sequence[Content]) -> Iterator[Document]:
     return (Document(text) if isinstance(text, str) else Document(tokens=tuple(text)) for text in texts)
 
@@ -448,8 +465,7 @@ def _examples(
     texts: Sequence[Content], labels: Any, encoder: DocumentEncoder, context: FitContext, stage: str
 ) -> Examples:
     """Encode texts into a store in the folder of the run, and read it from there."""
-    if len(texts) != labels.shape[0]:
-        raise CorpusError(f"every text needs its labels; got {len(texts)} texts and the labels of {labels.shape[0]}")
+    _check_lengths(texts, labels)
     if not len(texts):
         raise CorpusError("there are no documents to learn from")
     folder = context.folder / "stores" / stage.split(maxsplit=1)[0]

@@ -5,9 +5,9 @@ import dataclasses
 from pathlib import Path
 
 import pytest
-from taxocaps.estimators import explanations
 
-from taxocaps.explanations.explanation import WordWeight
+from taxocaps.explanations import explanation
+from taxocaps.explanations.explanation import WordWeight, rounded
 
 
 def test_values_cannot_be_changed():
@@ -16,6 +16,10 @@ def test_values_cannot_be_changed():
 
 
 def test_the_module_needs_nothing_but_dataclasses():
-    tree = ast.parse(Path(explanations.__file__).read_text(encoding="utf-8"))
+    tree = ast.parse(Path(explanation.__file__).read_text(encoding="utf-8"))
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
     assert [node.module for node in imports] == ["dataclasses"]
+
+
+def test_numbers_have_as_many_digits_as_mean_anything():
+    assert [rounded(number) for number in (1 / 3, 123456.789, -2e-12 / 3)] == [0.333333, 123457.0, -6.66667e-13]

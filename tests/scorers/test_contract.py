@@ -115,7 +115,7 @@ def test_saved_and_loaded_it_scores_the_same(fitted_model, name, tmp_path):
 @every_baseline
 def test_learns_twelve_documents_by_heart(small_options, name):
     """For the variants, test_variants.py has this."""
-    patient = {"epochs": 60, "patience": 10, "learning_rate": 0.01, "schedule": "constant"}
+    patient = {"epochs": 60, "patience": 30, "learning_rate": 0.01, "schedule": "constant"}
     classifier = TaxoCapsClassifier(name, DATA.taxonomy, **small_options(name))
     if classifier.get_params().get("training__epochs"):
         classifier.set_params(**{f"training__{key}": value for key, value in patient.items()})

@@ -1,5 +1,7 @@
 """Networks as scorers: what they learn, from what they start, how they are kept, what others may add."""
 
+import copy
+import pickle
 import re
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -336,6 +338,13 @@ def test_every_network_reads_what_its_encoders_give(small_config, toys, encode, 
     assert scorer.scores(documents).shape == (3, 10)
     for parameter in network.label_parameters:
         assert network.state_dict()[parameter].shape[0] == 10
+
+
+def test_a_configuration_can_be_sent_to_another_process(small_config):
+    for kind in ("words-matrix", "sgm"):
+        config = small_config({"network": {"kind": kind}, "decision": {"k": 3}})
+        assert pickle.loads(pickle.dumps(config)) == config
+        assert copy.deepcopy(config) == config
 
 
 GIGABYTE = 2**30

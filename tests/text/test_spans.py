@@ -33,6 +33,12 @@ def test_lemmas_and_stop_words():
     ]
 
 
+def test_words_that_a_tokenizer_put_into_lower_case_stand_at_the_nearest_occurrence():
+    text = "The car, the CAR"
+    words = [((word,), (word,)) for word in ("the", "car", "the", "car")]
+    assert locate(text, words) == [(0, 3), (4, 7), (9, 12), (13, 16)]
+
+
 def test_a_word_that_is_part_of_an_earlier_one_is_found_at_its_own_place():
     assert spans_of("cart car. A car")[1][1:] == [(5, 8), (10, 11), (12, 15)]
 

@@ -146,11 +146,19 @@ class _Occlusion:
     def _written_words(self) -> dict[str, NDArray[np.int64]]:
         """For a scorer that reads characters: what stands between spaces."""
         text = "".join(self.document.tokens.document(0))
-        longest = max((one.lengths.max(initial=0) for one in self.document.encodings.values()), default=len(text))
+        read = self._characters_read(len(text))
         found: dict[str, list[int]] = {}
-        for match in re.finditer(r"\S+", text[:longest]):
-            found.setdefault(match.group(), []).extend(range(*match.span()))
+        for match in re.finditer(r"\S+", text):
+            if match.start() < read:
+                found.setdefault(match.group(), []).extend(range(*match.span()))
         return {word: np.array(positions) for word, positions in found.items()}
+
+    def _characters_read(self, length: int) -> int:
+        """How far into a text a network reads; what is computed from all tokens, such as a graph, counts as all."""
+        encodings, encoders = self.document.encodings, self.scorer.encoder.encoders
+        if not encoders or any(encoder.stored is not None for encoder in encoders.values()):
+            return length
+        return max(int(np.count_nonzero(one.arrays(np.zeros(1, np.int64))[0])) for one in encodings.values())
 
     def _without(self, words: Sequence[str]) -> EncodedDocuments:
         tokens = self.document.tokens
@@ -166,9 +174,13 @@ class _Occlusion:
             np.tile(tokens.sentence_ends, copies) + starts,
         )
         gone = np.array([int(tokens.ids[self.positions[word][0]]) for word in words], np.int64)
+        by_character = self.scorer.encoder.pipeline.is_by_character
         encodings: dict[str, Encoding] = {
-            # A view of the tokens is made anew; what was computed from them, such as the graph, stays as it is.
-            name: encoder.encode(occluded) if encoder.stored is None else _Without(self.document.encodings[name], gone)
+            # A view of the tokens is made anew; what was computed from them, such as the graph, stays as it is, except
+            # where a word is many tokens.
+            name: encoder.encode(occluded)
+            if encoder.stored is None or by_character
+            else _Without(self.document.encodings[name], gone)
             for name, encoder in self.scorer.encoder.encoders.items()
         }
         return EncodedDocuments((), occluded, encodings)

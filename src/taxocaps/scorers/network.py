@@ -57,6 +57,14 @@ class NetworkModelConfig(ModelConfig):
         """The encodings that the network reads, each with its options."""
         return {name: getattr(self, ENCODERS[name].Config.section) for name in _network_type(self).reads}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The classes of configurations are made when they are needed, and have no name that pickle would find.
+        return _restore, (self.as_mapping(),)
+
+
+def _restore(options: Mapping[str, Any]) -> NetworkModelConfig:
+    return NetworkScorer.config_type(options).model_validate(options)
+
 
 class _PointwiseModelConfig(NetworkModelConfig):
     """The options of a network that scores each label on its own.

@@ -246,7 +246,7 @@ def joined_spans(words: Iterable[str]) -> list[Span]:
 
 
 def _ahead(text: str, lower: str, word: str, position: int) -> Span:
-    start = text.find(word, position, position + _REACH)
-    if start < 0 and len(lower) == len(text):
-        start = lower.find(word.lower(), position, position + _REACH)
+    """The next occurrence of a word; its tokenizer may have put it into lower case, so the nearest is taken."""
+    within = (position, position + _REACH)
+    start = text.find(word, *within) if len(lower) != len(text) else lower.find(word.lower(), *within)
     return (start, start + len(word)) if start >= 0 else None

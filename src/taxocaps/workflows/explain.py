@@ -48,7 +48,8 @@ def explain(  # noqa: PLR0913 - a front door: each argument stands for itself
     if isinstance(document, Path) and is_store(document):
         fitted = as_model(model, trust_code=trust_code)
         encoded = find_encoded(document, fitted.scorer.encoder, id, corpus)
-        found = explain_encoded(fitted, encoded, " ".join(encoded.tokens.document(0)), **wanted)
+        space = "" if fitted.scorer.encoder.pipeline.is_by_character else " "
+        found = explain_encoded(fitted, encoded, space.join(encoded.tokens.document(0)), **wanted)
     else:
         given = _as_document(document, id, corpus, Path(out) if out is not None else None)
         found = explain_document(as_model(model, trust_code=trust_code), given, **wanted)

@@ -1,10 +1,16 @@
 """Labels in all forms come out as the same matrix."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import coo_array, csc_matrix, csr_array, csr_matrix
+<<<<<<< HEAD:tests/estimators/test_targets.py
 from taxocaps.estimators.targets import read_targets
 
+=======
+
+from taxocaps.classifier import read_targets
+>>>>>>> scorertests:tests/test_targets.py
 from taxocaps.corpus.labels import Classes, LabelConfig
 from taxocaps.errors import CorpusError
 from taxocaps.taxonomy.tree import Taxonomy
@@ -164,3 +170,31 @@ def test_rows_of_an_array_of_names():
     assert found.form == "names"
     assert_is(found, ["oil", "grain", "art"], [[1, 0, 1], [1, 1, 0]])
     assert {type(name) for name in found.classes.names} == {str}
+
+
+FRAME = pd.DataFrame(MATRIX[:, 2:], columns=["oil", "grain", "art"])
+
+
+@pytest.mark.parametrize("kind", [int, bool, float])
+def test_a_frame_has_names_for_columns(kind):
+    found = read(FRAME[["art", "oil", "grain"]].astype(kind))
+    assert (found.form, found.columns) == ("frame", ("art", "oil", "grain"))
+    assert_is(found, ["oil", "grain", "art"], [[1, 0, 1], [0, 0, 0], [0, 1, 0], [1, 0, 0]])
+
+
+def test_columns_of_a_frame_that_no_document_carries_or_no_taxonomy_has():
+    assert_is(read(FRAME.assign(trade=0)[:1]), ["trade", "oil", "grain", "art"], [[0, 1, 0, 1]])
+    for value in (0, 1):
+        strange = FRAME.assign(music=value)[:1]
+        with pytest.raises(CorpusError, match=r"the column 'music' is not in the taxonomy; .*labels.unknown"):
+            read(strange)
+        assert_is(read(strange, config=LabelConfig(unknown="drop")), ["oil", "grain", "art"], [[1, 0, 1]])
+        added = read(strange, config=LabelConfig(unknown="add"))
+        assert_is(added, ["oil", "grain", "art", "music"], [[1, 0, 1, value]])
+    known = Classes(("trade", "oil"), TOPICS)
+    assert_is(read(FRAME.assign(music=1)[:1], None, known=known), ["trade", "oil"], [[0, 1]])
+
+
+def test_a_frame_without_a_label():
+    with pytest.raises(CorpusError, match="no document carries a label"):
+        read(FRAME * 0)
