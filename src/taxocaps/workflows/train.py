@@ -3,12 +3,14 @@
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from taxocaps.config import fingerprint
+from taxocaps.corpus.document import Document
 from taxocaps.corpus.labels import Classes, collect_classes, label_matrix, resolve_labels
 from taxocaps.corpus.readers import read_documents
 from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
@@ -181,20 +183,20 @@ class _Run:
 
     def resolve_labels(self, taxonomy: Taxonomy | None, start: FittedModel | None) -> None:
         """Check labels against the taxonomy, and make matrices of them."""
-        options, lists = self._config.options.labels, {}
+        options = self._config.options.labels
+        lists: dict[str, Sequence[tuple[str, ...]]] = {}
         older = start.classes.names if start is not None else ()
         for name, documents in self._documents.items():
             path = self._paths[name]
-            ids, found = zip(*((document.id, document.labels or ()) for document in documents.documents), strict=True)
+            found = [document.labels or () for document in documents.documents]
             if not any(found):
                 raise CorpusError(f"{path}: no document carries a label (field '{self._config.corpus.labels_field}')")
-            lists[name] = found
             if taxonomy is None:
                 taxonomy = Taxonomy.from_edges((), labels=sorted(set(older).union(*found)))
             elif name == "train":
                 taxonomy = taxonomy.with_labels(older)
             try:
-                resolved = resolve_labels(found, taxonomy, options.unknown, ids=ids)
+                resolved = resolve_labels(found, taxonomy, options.unknown, ids=_Ids(documents.documents))
             except CorpusError as error:
                 raise CorpusError(f"{path}: {error}") from error
             lists[name], taxonomy = resolved.labels, resolved.taxonomy
@@ -244,6 +246,16 @@ class _Run:
             stage={"train": "documents", "dev": "validation documents"}[name],
         )
         return folder
+
+
+@dataclass(frozen=True)
+class _Ids:
+    """The ids of documents, read when a message needs one."""
+
+    documents: Iterable[Document]
+
+    def __getitem__(self, index: int) -> str | None:
+        return next(islice(self.documents, index, None)).id
 
 
 def _add_pages(folder: TrainingFolder, report: TrainReport, model: FittedModel) -> None:
