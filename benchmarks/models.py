@@ -51,7 +51,7 @@ class Clock:
     def __init__(self) -> None:
         self.first = self.last = 0.0
 
-    def __call__(self, stage: str, done: int, total: int | None, note: str = "") -> None:
+    def __call__(self, stage: str, done: int, total: int | None = None, note: str = "") -> None:
         """Take the time, if it is of training."""
         if stage.startswith("training") and "vectors" not in stage:
             self.last = time.process_time()

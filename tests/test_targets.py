@@ -4,13 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import coo_array, csc_matrix, csr_array, csr_matrix
-<<<<<<< HEAD:tests/estimators/test_targets.py
-from taxocaps.estimators.targets import read_targets
-
-=======
 
 from taxocaps.classifier import read_targets
->>>>>>> scorertests:tests/test_targets.py
 from taxocaps.corpus.labels import Classes, LabelConfig
 from taxocaps.errors import CorpusError
 from taxocaps.taxonomy.tree import Taxonomy

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, count
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from taxocaps.config import Config
 from taxocaps.corpus.document import document_name
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Ancestors",
     "Classes",
+    "Ids",
     "LabelConfig",
     "ResolvedLabels",
     "UnknownLabels",
@@ -32,6 +33,13 @@ Ancestors = Literal["as-given", "add"]
 UnknownLabels = Literal["error", "add", "drop"]
 LabelLists = Iterable[Sequence[str] | None]
 """The labels of each document; `None`, a document without a label field, counts as no labels."""
+
+
+class Ids(Protocol):
+    """The ids of documents by index, such as a list."""
+
+    def __getitem__(self, index: int, /) -> str | None:
+        """The id of a document, if it has one."""
 
 
 class LabelConfig(Config):
@@ -68,7 +76,7 @@ def resolve_labels(
     taxonomy: Taxonomy,
     unknown: UnknownLabels = "error",
     *,
-    ids: Sequence[str | None] | None = None,
+    ids: Ids | None = None,
 ) -> ResolvedLabels:
     """Check the labels of documents against the taxonomy.
 
@@ -226,7 +234,7 @@ class Classes:
 
 
 def _unknown_message(
-    lists: Sequence[Sequence[str]], unknown_names: set[str], taxonomy: Taxonomy, ids: Sequence[str | None] | None
+    lists: Sequence[Sequence[str]], unknown_names: set[str], taxonomy: Taxonomy, ids: Ids | None
 ) -> str:
     index, label = next((i, label) for i, labels in enumerate(lists) for label in labels if label in unknown_names)
     nearest = taxonomy.nearest(label)

@@ -1,5 +1,6 @@
 """Documents on their way from a file to a model: each is tokenised once and encoded once, and travels as one object."""
 
+import mmap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -57,6 +58,18 @@ class EncodedDocuments:
         for start in range(0, len(self), size):
             positions = np.arange(start, min(start + size, len(self)))
             yield self.tokens.select(positions if self.indices is None else self.indices[positions])
+            self.release_pages()
+
+    def release_pages(self) -> None:
+        """Give the pages of a store that were read back to the system.
+
+        They stay in its cache and are mapped again when they are read again, but no longer count as memory of this
+        process, which otherwise grows to the size of the store.
+        """
+        for owner in (self.tokens, *self.encodings.values()):
+            for array in vars(owner).values():
+                if isinstance(array, np.memmap) and hasattr(mmap, "MADV_DONTNEED"):  # not on Windows
+                    array._mmap.madvise(mmap.MADV_DONTNEED)  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True, eq=False)

@@ -286,11 +286,13 @@ class _Listing:
     path: Path
 
     def __iter__(self) -> Iterator[Document]:
+        names: dict[str, str] = {}  # one copy of each label, however many documents have it
         try:
             with self.path.open(encoding="utf-8") as file:
                 for line in file:
                     entry = json.loads(line)
-                    labels = None if entry["labels"] is None else tuple(entry["labels"])
+                    found = entry["labels"]
+                    labels = None if found is None else tuple(names.setdefault(name, name) for name in found)
                     yield Document(id=entry["id"], labels=labels, split=entry["split"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise StoreError(f"{self.path}: cannot be read; {_AGAIN}") from error

@@ -68,7 +68,7 @@ EXPLAINERS: Registry[Explainer] = Registry(
 def explain_linear(scorer: Any, document: EncodedDocuments, columns: Sequence[int]) -> Evidence:
     """Weight times value of each word, for scorers with `word_weights`."""
     _check("linear", "has linear weights of words", hasattr(scorer, "word_weights"))
-    return Evidence("linear", [_weights(scorer.word_weights(document, column)) for column in columns])
+    return Evidence("linear", list(map(_weights, scorer.word_weights(document, columns))))
 
 
 def explain_occlusion(scorer: Scorer, document: EncodedDocuments, columns: Sequence[int]) -> Evidence:

@@ -1,6 +1,6 @@
 """Linear classifiers over bags of words as scorers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -75,12 +75,12 @@ class LinearScorer(Scorer):
         scores[np.diff(bags.indptr) == 0] = 0
         return scores
 
-    def word_weights(self, document: EncodedDocuments, column: int) -> Mapping[str, float]:
-        """Weight times value of each known word of one document, for one label."""
-        bag = self.bag.transform(document)
-        evidence = word_contributions(self.weights, bag, column, self.classes, self.config.linear)
-        words = self.vocabulary.words
-        return {words[index]: value for index, value in zip(bag.indices.tolist(), evidence.tolist(), strict=True)}
+    def word_weights(self, document: EncodedDocuments, columns: Sequence[int]) -> list[Mapping[str, float]]:
+        """For each of some labels, weight times value of each known word of one document."""
+        bag, words = self.bag.transform(document), self.vocabulary.words
+        known = [words[index] for index in bag.indices.tolist()]
+        found = (word_contributions(self.weights, bag, column, self.classes, self.config.linear) for column in columns)
+        return [dict(zip(known, values.tolist(), strict=True)) for values in found]
 
     @property
     def parameters(self) -> int:

@@ -31,6 +31,8 @@ from taxocaps.taxonomy.tree import VIRTUAL_ROOT
 
 __all__ = ["FittedModel", "ModelName", "fit_model", "hold_out"]
 
+_AS_TRAINED = DecisionOptions()
+
 
 @dataclass(frozen=True)
 class ModelName:
@@ -80,7 +82,7 @@ class FittedModel:
 
     def scores(self, documents: EncodedDocuments) -> NDArray[np.float32]:
         """Calibrated scores; float32 [documents, L], 0 for a document without words."""
-        return _calibrated(self.calibration, self.raw_scores(documents))
+        return _calibrated(self.calibration, self.scorer.scores(documents))
 
     def choose(self, scores: NDArray[np.float32], options: DecisionOptions | None = None) -> csr_array:
         """The labels of documents with these calibrated scores; CSR [documents, L] of bool.
@@ -89,7 +91,7 @@ class FittedModel:
             scores: As `scores` gives them.
             options: Where the choice differs from how the model was trained.
         """
-        options, decision = options or DecisionOptions(), self.config.decision
+        options, decision = options or _AS_TRAINED, self.config.decision
         top_k = options.top_k
         if top_k is None and options.threshold is None and DECISION_RULES[decision.rule].takes_best:
             top_k = decision.k

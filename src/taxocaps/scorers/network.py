@@ -14,7 +14,7 @@ from pydantic import create_model
 
 from taxocaps.config import Config
 from taxocaps.encoding.documents import EncodedDocuments
-from taxocaps.encoding.encoders import ENCODERS
+from taxocaps.encoding.encoders import ENCODERS, Encoding
 from taxocaps.encoding.words import count_words, learn_vectors, vocabulary_ids
 from taxocaps.errors import ConfigError, CorpusError, ModelError, TaxocapsError
 from taxocaps.nn.estimate import Estimate, estimate_training
@@ -99,13 +99,9 @@ def _config_type(kind: str) -> type[NetworkModelConfig]:
 class NetworkInputs:
     """What a network reads: the arrays of its encodings, with words as ids of its vocabulary."""
 
-    encodings: tuple[Any, ...]
+    documents: EncodedDocuments
+    encodings: tuple[Encoding, ...]
     word_ids: NDArray[np.int32]
-
-    @classmethod
-    def of(cls, documents: EncodedDocuments, reads: tuple[str, ...], vocabulary: Vocabulary) -> "NetworkInputs":
-        """Take the encodings named by `reads`."""
-        return cls(tuple(map(documents.encoding, reads)), vocabulary_ids(documents.tokens.words, vocabulary))
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
@@ -118,6 +114,7 @@ class NetworkInputs:
         for encoding in self.encodings:
             words, *others = encoding.arrays(documents)
             found += [self.word_ids[words], *others]
+        self.documents.release_pages()
         return tuple(found)
 
 
@@ -174,7 +171,9 @@ class NetworkScorer(Scorer):
 
     def inputs(self, documents: EncodedDocuments) -> NetworkInputs:
         """What the network reads of some documents."""
-        return NetworkInputs.of(documents, _network_type(self.config).reads, self.vocabulary)
+        reads = _network_type(self.config).reads
+        word_ids = vocabulary_ids(documents.tokens.words, self.vocabulary)
+        return NetworkInputs(documents, tuple(map(documents.encoding, reads)), word_ids)
 
     @property
     def explainer(self) -> str:
@@ -241,7 +240,8 @@ class NetworkScorer(Scorer):
         self.network.load_state_dict(state)
 
     def _sizes(self, D: int) -> Sizes:
-        shape = {key: size for one in self.encoder.encoders.values() for key, size in one.shape.items()}
+        encoders = (ENCODERS[name](config) for name, config in self.config.encodings.items())
+        shape = {key: size for encoder in encoders for key, size in encoder.shape.items()}
         N, T = shape.pop("N", 0), shape.pop("T", 0)
         return Sizes(len(self.vocabulary), D, len(self.classes), N, T, shape)
 

@@ -3,12 +3,14 @@
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from taxocaps.config import fingerprint
+from taxocaps.corpus.document import Document
 from taxocaps.corpus.labels import Classes, LabelLists, collect_classes, label_matrix, resolve_labels
 from taxocaps.corpus.readers import CorpusConfig, read_documents
 from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
@@ -183,13 +185,13 @@ class _Run:
         tree = taxonomy.with_labels(older) if taxonomy is not None else None
         for name, documents in self._documents.items():
             path = self._paths[name]
-            ids, found = zip(*((document.id, document.labels or ()) for document in documents.documents), strict=True)
+            found = [document.labels or () for document in documents.documents]
             if not any(found):
                 raise CorpusError(f"{path}: no document carries a label (field '{self._config.corpus.labels_field}')")
             self._lists[name] = found
             if tree is not None:
                 try:
-                    resolved = resolve_labels(found, tree, options.unknown, ids=ids)
+                    resolved = resolve_labels(found, tree, options.unknown, ids=_Ids(documents.documents))
                 except CorpusError as error:
                     raise CorpusError(f"{path}: {error}") from error
                 self._lists[name], tree = resolved.labels, resolved.taxonomy
@@ -253,6 +255,16 @@ class _Run:
             stage={"train": "documents", "dev": "validation documents", "test": "test documents"}[name],
         )
         return folder
+
+
+@dataclass(frozen=True)
+class _Ids:
+    """The ids of documents, read when a message needs one."""
+
+    documents: Iterable[Document]
+
+    def __getitem__(self, index: int) -> str | None:
+        return next(islice(self.documents, index, None)).id
 
 
 def _add_pages(folder: TrainingFolder, report: TrainReport, model: FittedModel) -> None:
