@@ -160,7 +160,7 @@ def ways(models: dict[str, Path], data: Path, scratch: Path) -> Iterator[tuple[s
     """Each command with each model, and what happened to the document."""
     from taxocaps.scorers.persistence import load_model
     from taxocaps.workflows.explain import explain
-    from taxocaps.workflows.predict import predict
+    from taxocaps.workflows.predict import predict_documents
 
     (document, *_) = taxocaps.read_documents(data / "dev.jsonl")
     for name, folder in models.items():
@@ -177,9 +177,9 @@ def ways(models: dict[str, Path], data: Path, scratch: Path) -> Iterator[tuple[s
             _train(name, data, Path(tempfile.mkdtemp(dir=scratch)) / "model")
 
         yield "train", name, follow(train)
-        yield "predict", name, follow(lambda folder=folder: list(predict(folder, [document.text])))
+        yield "predict", name, follow(lambda folder=folder: list(predict_documents(load_model(folder), [document])))
         fitted = load_model(folder)
-        yield "predict, loaded", name, follow(lambda fitted=fitted: list(predict(fitted, [document.text])))
+        yield "predict, loaded", name, follow(lambda fitted=fitted: list(predict_documents(fitted, [document])))
         yield "explain", name, follow(lambda folder=folder: explain(folder, document.text))
         for task in ("predict", "explain"):
             yield f"serve, {task}", name, follow(lambda folder=folder, task=task: _serve(folder, task, document.text))

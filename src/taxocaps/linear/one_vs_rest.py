@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from taxocaps.corpus.labels import Classes
 from taxocaps.linear.config import LinearConfig
 from taxocaps.linear.model import LinearTask, LinearWeights, SparseRow, documents_by_label, sparse_row, stack
+from taxocaps.metrics.calibration import logistic
 
 __all__ = ["CERTAIN", "BinaryProblems", "Documents", "fit_one_vs_rest", "fit_problems", "logistic_scores"]
 
@@ -49,10 +50,7 @@ def logistic_scores(margins: NDArray[np.float32], classes: Classes) -> NDArray[n
         margins: float32 [n, L].
         classes: The L labels.
     """
-    from scipy.special import expit
-
-    scores: NDArray[np.float32] = expit(margins)
-    return scores
+    return logistic(margins).astype(np.float32)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from taxocaps.corpus.labels import Classes
 from taxocaps.linear.model import LinearTask, LinearWeights, Nodes, documents_by_label
 from taxocaps.linear.one_vs_rest import CERTAIN, BinaryProblems, Documents, fit_problems
+from taxocaps.metrics.calibration import logistic
 
 __all__ = ["fit_top_down", "top_down_scores"]
 
@@ -64,10 +65,8 @@ def top_down_scores(margins: NDArray[np.float32], classes: Classes) -> NDArray[n
     Returns:
         float32 [n, L], from 0 to 1.
     """
-    from scipy.special import expit
-
     nodes = Nodes.of(classes)
-    scores = np.ascontiguousarray(expit(margins).T)  # [nodes + L, n]
+    scores = np.ascontiguousarray(logistic(margins).T)  # [nodes + L, n]
     for node, parents in enumerate(nodes.parents):  # parents come first
         if parents:
             np.minimum(scores[node], scores[list(parents)].max(axis=0), out=scores[node])

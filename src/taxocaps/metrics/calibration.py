@@ -8,13 +8,23 @@ from scipy.sparse import csr_array
 
 from taxocaps.metrics.inputs import canonical_labels, check_scores
 
-__all__ = ["Reliability", "calibration_error", "reliability"]
+__all__ = ["Reliability", "calibration_error", "logistic", "reliability"]
 
 _PAIRS = 1_000_000
 """Number of (document, label) pairs that are binned at a time."""
 
 _TOLERANCE = 1e-5
 """How far a score may be outside of [0, 1] because of rounding."""
+
+
+def logistic(logits: NDArray[np.floating]) -> NDArray[np.floating]:
+    """The logistic function, exact for small probabilities, too; scipy's would take 60 ms to import.
+
+    >>> logistic(np.array([0.0, -100.0])).tolist()
+    [0.5, 3.720075976020836e-44]
+    """
+    probabilities: NDArray[np.floating] = np.exp(-np.logaddexp(0, -logits))
+    return probabilities
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.special import expit
 
 from taxocaps.config import Between, Config
 from taxocaps.corpus.labels import Classes
 from taxocaps.errors import ConfigError
+from taxocaps.metrics.calibration import logistic
 from taxocaps.metrics.thresholds import best_threshold, label_thresholds
 from taxocaps.registry import Registry
 
@@ -146,7 +146,7 @@ class Calibration:
         """Calibrated scores; with slope 1 and intercept 0, the scores themselves."""
         if (self.slope, self.intercept) == (1.0, 0.0):
             return scores
-        calibrated: Scores = expit(self.slope * _logit(scores) + self.intercept)
+        calibrated = logistic(self.slope * _logit(scores) + self.intercept)
         return calibrated.astype(np.float32)
 
 

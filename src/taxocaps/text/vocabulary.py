@@ -149,9 +149,10 @@ class WordCounter:
 
 def _row(path: Path, number: int, line: str) -> tuple[str, int]:
     word, _, count = line.partition("\t")
-    if not (word and is_decodable(line) and count.isascii() and count.isdigit() and int(count)):
+    found = int(count) if count.isascii() and count.isdigit() else 0
+    if not (word and found and is_decodable(word)):
         raise _damaged(path, number, "not a word, a tab and a count")
-    return _unescape(word), int(count)
+    return _unescape(word) if "\\" in word else word, found
 
 
 def _damaged(path: Path, number: int, reason: str) -> StoreError:
