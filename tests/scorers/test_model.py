@@ -155,8 +155,8 @@ def test_fitting_decides_calibration_and_thresholds_on_validation_documents(lear
     assert model.calibration == fit_calibration(examples.labels, raw) != Calibration()
     calibrated = model.calibration.apply(raw)
     assert (model.thresholds == thresholds_of("global", examples.labels, calibrated)).all()
-    assert model.figures["raw_calibration_error"] == pytest.approx(calibration_error(examples.labels, raw))
-    assert model.validation.calibration_error < model.figures["raw_calibration_error"]
+    assert model.metrics["raw_calibration_error"] == pytest.approx(calibration_error(examples.labels, raw))
+    assert model.validation.calibration_error < model.metrics["raw_calibration_error"]
     found = flat_metrics(examples.labels, model.choose(model.scores(examples.documents)))
     assert model.validation.flat.micro.f1 == pytest.approx(found.micro.f1)
 
@@ -201,7 +201,7 @@ def test_a_card_says_what_a_model_is_and_how_good_it_is(learn):
     assert (card.rule, card.at_least, card.parameters, card.epochs) == ("global", 1, 0, 0)
     assert card.validation["flat"]["micro"]["f1"] == model.validation.flat.micro.f1
     assert model.card().name == "a model"
-    strange = dataclasses.replace(model, figures={"validation": {"calibration_error": float("nan")}})
+    strange = dataclasses.replace(model, metrics={"validation": {"calibration_error": float("nan")}})
     assert strange.card().validation == {"calibration_error": None}  # JSON has no such number
 
 

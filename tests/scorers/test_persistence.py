@@ -87,7 +87,7 @@ def test_a_loaded_model_is_the_same_in_every_part(fitted, saved):
     assert np.array_equal(loaded.thresholds, fitted.thresholds)
     assert loaded.hierarchy == fitted.hierarchy
     assert loaded.scorer.parameters == fitted.scorer.parameters
-    assert loaded.figures == fitted.figures
+    assert loaded.metrics == fitted.metrics
     assert (loaded.report.epochs, loaded.report.best_epoch) == (fitted.report.epochs, fitted.report.best_epoch)
 
 
@@ -157,9 +157,9 @@ def test_a_cut_off_file_is_noticed(copy):
 
 def test_metrics_are_for_people_only(copy):
     (copy / "metrics.json").write_bytes(b"\xff")
-    assert load_model(copy).figures == {}
+    assert load_model(copy).metrics == {}
     (copy / "metrics.json").unlink()
-    assert load_model(copy).figures == {}
+    assert load_model(copy).metrics == {}
 
 
 def test_thresholds_may_be_set_by_hand(copy, fitted):

@@ -175,7 +175,7 @@ def _skeleton(local: Int32s, sentences: Int32s, n: int, window: int) -> tuple[In
 
 @kernel
 def _merge_repeated(starts: Int64s, repeated: UInt32s, n: int) -> tuple[Int64s, UInt32s, Int32s]:
-    """Fold equal neighbours of a word into one with a count, in-position."""
+    """Fold equal neighbours of a word into one with a count, in place."""
     counts = np.empty(repeated.size, np.int32)
     slot_of = np.full(n, -1, np.int64)
     merged = np.zeros(n + 1, np.int64)
