@@ -166,8 +166,8 @@ except TaxocapsError as error:
         ),
         (
             "lost = my_metrics:lost",
-            "the metric 'lost' of another package failed: AttributeError: module 'my_metrics' has no attribute 'lost'; "
-            "correct or uninstall that package",
+            "the metric lost of the package my-metrics (my_metrics:lost) cannot be loaded: AttributeError: "
+            "module 'my_metrics' has no attribute 'lost'; update the package, or uninstall it",
         ),
     ],
 )

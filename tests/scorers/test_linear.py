@@ -46,8 +46,8 @@ def test_texts_without_known_words_have_no_score(fit, encode):
 def test_weights_of_words_add_up_to_the_margin(fit, toys, encode):
     scorer = fit()
     document = encode(scorer, toys.texts[:1])
-    for column in (0, 3, 9):
-        found = scorer.word_weights(document, column)
+    columns = (0, 3, 9)
+    for column, found in zip(columns, scorer.word_weights(document, columns), strict=True):
         assert set(found) <= set(document.tokens.document(0))
         margin = scorer.weights.margins(scorer.bag.transform(document))[0, column]
         assert sum(found.values()) + scorer.weights.intercept[column] == pytest.approx(margin, abs=1e-4)

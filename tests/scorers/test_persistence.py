@@ -12,7 +12,8 @@ from taxocaps.errors import ModelError
 from taxocaps.nn.networks import NETWORKS
 from taxocaps.scorers.base import SCORERS
 from taxocaps.scorers.decision import DECISION_RULES
-from taxocaps.scorers.persistence import FORMAT, MODEL_FILES, is_model, load_model, save_model
+from taxocaps.scorers.model_folder import FORMAT, MODEL_FILES, is_model
+from taxocaps.scorers.persistence import load_model, save_model
 
 FILES = {
     "config.yaml",

@@ -245,8 +245,9 @@ def _external_metrics(evaluated: Evaluated) -> dict[str, float]:
 
 
 def _external_metric(name: str, evaluated: Evaluated) -> float:
+    metric = METRICS[name]
     try:
-        return float(METRICS[name](evaluated))
+        return float(metric(evaluated))
     except Exception as error:  # code of others may raise anything
         reason = " ".join(str(error).split())
         raise TaxocapsError(
