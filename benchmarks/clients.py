@@ -32,12 +32,12 @@ class Load:
     wall: float = 0.0
     waited: float = 0.0
 
-    def figures(self) -> dict[str, Any]:
-        """As they are kept."""
+    def metrics(self) -> dict[str, Any]:
+        """Rate, latency and statuses, as they are stored."""
         p50, p95, p99 = (1000 * np.percentile(self.seconds, (50, 95, 99))).tolist()
-        told = {"requests": len(self.seconds), "rate": len(self.seconds) / self.wall, "wrong": self.wrong}
-        told |= {"waited": self.waited / self.wall}
-        return told | {"p50": p50, "p95": p95, "p99": p99, "statuses": dict(self.statuses)}
+        found = {"requests": len(self.seconds), "rate": len(self.seconds) / self.wall, "wrong": self.wrong}
+        found |= {"waited": self.waited / self.wall}
+        return found | {"p50": p50, "p95": p95, "p99": p99, "statuses": dict(self.statuses)}
 
 
 class Clients:
@@ -68,11 +68,11 @@ class Clients:
     async def _one(self, load: Load, left: Iterator[int], end: float) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         for number in left:
-            place, began = number % len(self.bodies), time.perf_counter()
-            status, answer = await ask(reader, writer, self.bodies[place])
+            index, began = number % len(self.bodies), time.perf_counter()
+            status, answer = await ask(reader, writer, self.bodies[index])
             load.seconds.append(time.perf_counter() - began)
             load.statuses[status] += 1
-            load.wrong += status != 200 or not _same(_labels(answer), self.expected[place])
+            load.wrong += status != 200 or not _same(_labels(answer), self.expected[index])
             if time.perf_counter() > end:
                 break
         writer.close()

@@ -3,10 +3,10 @@
     python benchmarks/explain.py MODEL DOCUMENTS                    # a model's folder, and documents in any format
     python benchmarks/explain.py MODEL DOCUMENTS --documents 500 --words 10
 
-From each document the top words of the label it is surest of are removed, and the document is scored again as if they
-had never stood there: graph, rows and all. What counts is how far the raw score drops, beside the same number of random
-words of the document that weigh anything. Networks are also asked for gradient times input over word vectors, the other
-way to weigh words; `taxocaps explain` uses what does better here.
+From each document the top words of the label with the highest score are removed, and the document is scored again as if
+they had never stood there: graph, rows and all. What counts is how far the raw score drops, beside the same number of
+random words of the document that weigh anything. Networks are also asked for gradient times input over word vectors,
+the other way to weigh words; `taxocaps explain` uses what does better here.
 """
 
 import argparse

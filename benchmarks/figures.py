@@ -85,9 +85,9 @@ def gains_of_steps(scores: Scores) -> dict[Step, list[float]]:
 
 
 def gains_in_words(scores: Scores) -> str:
-    """The mean gain of each axis over the steps that have one cause; the weights of the paper are told apart."""
+    """The mean gain of each axis over the steps that have one cause; the weights of the paper are listed separately."""
     gains = gains_of_steps(scores)
-    told = []
+    said = []
     for axis, name in AXES.items():
         found = [
             gain
@@ -95,10 +95,10 @@ def gains_in_words(scores: Scores) -> str:
             if step.axis == axis and step.is_pure and step.without != PAPER_WEIGHTS[0]
             for gain in all_seeds
         ]
-        told += [f"{name} {mean(found):+.3f}"] if found else []
+        said += [f"{name} {mean(found):+.3f}"] if found else []
     paper = [mean(found) for step, found in gains.items() if step.without == PAPER_WEIGHTS[0]]
-    told += [f"label weights as the paper has them, instead of alpha = 1, {paper[0]:+.3f}"] if paper else []
-    return f"Mean gain of test micro-F1 over the steps with one cause: {'; '.join(told)}." if told else ""
+    said += [f"label weights as the paper has them, instead of alpha = 1, {paper[0]:+.3f}"] if paper else []
+    return f"Mean gain of test micro-F1 over the steps with one cause: {'; '.join(said)}." if said else ""
 
 
 def draw_ablation(scores: Scores, path: Path) -> None:
@@ -107,12 +107,12 @@ def draw_ablation(scores: Scores, path: Path) -> None:
     steps = list(gains)
     figure = Figure(figsize=(9, 0.9 + 0.32 * len(steps)), layout="constrained")
     axes = figure.subplots()
-    colours = {axis: f"C{place}" for place, axis in enumerate(AXES)}
-    for place, step in enumerate(steps):
+    colours = {axis: f"C{index}" for index, axis in enumerate(AXES)}
+    for index, step in enumerate(steps):
         found, colour = gains[step], colours[step.axis]
         inside = colour if step.is_pure else "none"
-        axes.plot(found, [place] * len(found), "o", color=colour, markerfacecolor=inside, alpha=0.5, markersize=5)
-        axes.plot([mean(found)] * 2, [place - 0.3, place + 0.3], color=colour, linewidth=2.5)
+        axes.plot(found, [index] * len(found), "o", color=colour, markerfacecolor=inside, alpha=0.5, markersize=5)
+        axes.plot([mean(found)] * 2, [index - 0.3, index + 0.3], color=colour, linewidth=2.5)
     names = [f"{AXES[step.axis]}: {step.without}{_arrow(step)}{step.with_it}" for step in steps]
     axes.set_yticks(range(len(steps)), names, fontsize=7)
     axes.invert_yaxis()

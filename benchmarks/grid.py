@@ -25,7 +25,7 @@ class Run:
         data: The folder of its documents, below build/.
         model: The name of the model.
         preset: The name of the preset.
-        seed: The seed.
+        seed: The random seed.
         settings: Options apart from the preset, such as `training.epochs=3`.
         tests: The files that the model is measured on, besides its dev documents.
     """
@@ -97,12 +97,12 @@ def read_results(path: Path = RESULTS) -> dict[str, dict[str, Any]]:
 def estimate(runs: Iterable[Run], known: Mapping[str, Mapping[str, Any]]) -> tuple[float, int]:
     """CPU seconds of some runs, and the number of those of which nothing is known.
 
-    A run that is missing is taken to cost as much as the dearest of the same model on the same data.
+    A run that is missing is taken to cost as much as the most expensive of the same model on the same data.
     """
     costs: dict[tuple[str, str], float] = {}
     for result in known.values():
-        place = result["data"], result["model"]
-        costs[place] = max(costs.get(place, 0.0), result["cpu_seconds"])
+        key = result["data"], result["model"]
+        costs[key] = max(costs.get(key, 0.0), result["cpu_seconds"])
     asked = dict.fromkeys(runs)
     found = [known[run.key]["cpu_seconds"] if run.key in known else costs.get((run.data, run.model)) for run in asked]
     return sum(cost for cost in found if cost is not None), found.count(None)

@@ -2,7 +2,7 @@
 
     python benchmarks/growth.py                                # the preset `default`
     python benchmarks/growth.py --preset paper-rcv1            # another preset
-    python benchmarks/growth.py --compress 128 --sharing label # other settings of the capsules
+    python benchmarks/growth.py --compress 128 --sharing label # other options of the capsules
     python benchmarks/growth.py --only labels batch            # some of the tables
 
 The step is that of `step.py`: forward, weighted margin loss, backward, fused Adam; one thread, all rows filled, each
@@ -46,7 +46,7 @@ class Case:
 
 
 class Point(NamedTuple):
-    """A case that was measured, at one place of an axis."""
+    """A case that was measured, at one point of an axis."""
 
     size: int
     seconds: float
@@ -109,7 +109,7 @@ def _cells(point: Point, before: Point | None, estimate: float) -> tuple[str, ..
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--preset", default="default", choices=list(PRESETS), help="the settings (default: default)")
+    parser.add_argument("--preset", default="default", choices=list(PRESETS), help="the preset (default: default)")
     parser.add_argument("--compress", type=int, help="network.compress")
     parser.add_argument("--sharing", choices=("none", "channel", "label"), help="network.sharing")
     parser.add_argument("--only", nargs="*", choices=list(AXES), help="only these tables")

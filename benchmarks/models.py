@@ -46,7 +46,7 @@ HEADER = ("model", "weights", "CPU s an epoch", "peak memory", "documents/s")
 
 
 class Clock:
-    """CPU seconds of training alone, by what progress tells."""
+    """CPU seconds of training alone, by the reports of progress."""
 
     def __init__(self) -> None:
         self.first = self.last = 0.0

@@ -25,7 +25,7 @@ def words_matrix(
                 graph.add_edge(word, other)
     closeness = nx.closeness_centrality(graph)
     ranked = sorted(graph, key=lambda word: (-closeness[word], -len(positions[word]), positions[word][0]))
-    rank = {word: place for place, word in enumerate(ranked)}
+    rank = {word: position for position, word in enumerate(ranked)}
     return [_row(tokens, positions[word], _subgraph(graph, word, rank, K), radius, T) for word in ranked[:N]]
 
 
@@ -40,11 +40,11 @@ def _subgraph(graph: nx.Graph, word: str, rank: dict[str, int], K: int) -> set[s
 
 def _row(tokens: Sequence[str], occurrences: list[int], members: set[str], radius: int, T: int) -> list[str]:
     spans: list[list[int]] = []
-    for place in occurrences:
-        start, end = place, place + 1
-        while start > max(place - radius, 0) and tokens[start - 1] in members:
+    for position in occurrences:
+        start, end = position, position + 1
+        while start > max(position - radius, 0) and tokens[start - 1] in members:
             start -= 1
-        while end < min(place + radius + 1, len(tokens)) and tokens[end] in members:
+        while end < min(position + radius + 1, len(tokens)) and tokens[end] in members:
             end += 1
         if spans and start < spans[-1][1]:
             spans[-1][1] = max(end, spans[-1][1])

@@ -1,4 +1,4 @@
-"""The paper's tables out of the results, beside the paper's own figures (benchmarks/paper/)."""
+"""The paper's tables out of the results, beside the paper's own numbers (benchmarks/paper/)."""
 
 import csv
 import json
@@ -60,14 +60,14 @@ def table2() -> Table:
 
 
 def table3(experiment: Experiment, results: Mapping[str, Result]) -> Table:
-    """All methods on one data set, beside the paper's figures on the data set of its own that is most like it."""
+    """All methods on one data set, beside the paper's numbers on the data set of its own that is most like it."""
     paper, like = of_paper("table3"), LIKE.get(experiment.runs[0].data)
     header = (
         *("model", "dev micro", "micro", "macro", "samples", "hierarchical", "P@1", "P@5", "calibration"),
         *("best epoch", "CPU min", *([f"paper: {like} micro", "macro"] if like else [])),
     )
     rows = [
-        (run.model, *_figures(results[run.key]), *_cost(results[run.key]), *_paper(paper.get(run.model), like))
+        (run.model, *_metrics(results[run.key]), *_cost(results[run.key]), *_paper(paper.get(run.model), like))
         for run in experiment.runs
         if run.key in results
     ]
@@ -75,13 +75,13 @@ def table3(experiment: Experiment, results: Mapping[str, Result]) -> Table:
     return Table(f"Table 3: {experiment.about}", header, rows, " ".join(filter(None, notes)))
 
 
-def _figures(result: Result) -> list[str]:
+def _metrics(result: Result) -> list[str]:
     test = result["test"]
     flat = test["flat"]
-    figures = [result["dev"]["flat"]["micro"]["f1"], *(flat[kind]["f1"] for kind in ("micro", "macro", "samples"))]
+    metrics = [result["dev"]["flat"]["micro"]["f1"], *(flat[kind]["f1"] for kind in ("micro", "macro", "samples"))]
     hierarchical = test["hierarchical"]["f1"] if test["hierarchical"] else None
     ranking = test["ranking"]["precision"]
-    return [number(value) for value in (*figures, hierarchical, ranking["1"], ranking["5"], test["calibration_error"])]
+    return [number(value) for value in (*metrics, hierarchical, ranking["1"], ranking["5"], test["calibration_error"])]
 
 
 def _cost(result: Result) -> tuple[str, str]:
@@ -107,10 +107,10 @@ def _options(experiment: Experiment) -> str:
     models: dict[tuple[str, ...], list[str]] = {}
     for run in experiment.runs:
         models.setdefault(run.settings, []).append(run.model)
-    told = [
+    listed = [
         f"{', '.join(dict.fromkeys(names))} (`{' '.join(options)}`)" for options, names in models.items() if options
     ]
-    return f"Options apart from the preset: {'; '.join(told)}." if told else ""
+    return f"Options apart from the preset: {'; '.join(listed)}." if listed else ""
 
 
 def table4(experiment: Experiment, results: Mapping[str, Result]) -> Table:
@@ -191,8 +191,8 @@ def seeds(experiments: Iterable[Experiment], results: Mapping[str, Result], titl
         for name, runs in groups.items():
             found = [results[run.key]["test"]["flat"] for run in runs if run.key in results]
             if found:
-                figures = [spread([flat[kind]["f1"] for flat in found]) for kind in ("micro", "macro")]
-                rows.append((name, str(len(found)), *figures))
+                metrics = [spread([flat[kind]["f1"] for flat in found]) for kind in ("micro", "macro")]
+                rows.append((name, str(len(found)), *metrics))
         missing.append(_missing(experiment, results))
     return Table(title, ("model", "seeds", "test micro", "test macro"), rows, " ".join(filter(None, missing)))
 

@@ -7,7 +7,7 @@
 
 The scripts and pinned requirements are in benchmarks/peers/. Environments are made below build/peers/ when they are
 first needed. Each program runs in a process of its own with one thread, and leaves a matrix of scores or labels; the
-figures are computed here, by the same code for all. A program that cannot be installed or fails is recorded with the
+metrics are computed here, by the same code for all. A program that cannot be installed or fails is recorded with the
 reason. Results are in benchmarks/results/peers.jsonl, one line a run.
 """
 
@@ -36,7 +36,7 @@ from taxocaps.metrics.evaluation import Evaluation, evaluate
 from taxocaps.metrics.thresholds import best_threshold
 from taxocaps.taxonomy.readers import read_taxonomy
 
-__all__ = ["PEERS", "Peer", "figures", "peers_table"]
+__all__ = ["PEERS", "Peer", "metrics", "peers_table"]
 
 ROOT = Path(__file__).parents[1]
 SCRIPTS = Path(__file__).parent / "peers"
@@ -104,13 +104,13 @@ _NOTE = (
     "it had 0.862 and 0.437 on Reuters, test documents, before it got this second try, which no other program had. "
     "HiClass gives one path a document and no scores, over liblinear's logistic regression (per node) and LinearSVC "
     "(per parent): a training document is given once for each of its most specific labels. omikuji "
-    "and napkinXC score ten labels a document. Training of taxocaps includes calibration and the figures on dev "
+    "and napkinXC score ten labels a document. Training of taxocaps includes calibration and the metrics on dev "
     "documents. Peak memory is that of the whole process."
 )
 
 
-def figures(folder: Path, found: Path, kind: str) -> dict[str, Evaluation]:
-    """The figures of dev and test documents.
+def metrics(folder: Path, found: Path, kind: str) -> dict[str, Evaluation]:
+    """The metrics of dev and test documents.
 
     Args:
         folder: The documents.
@@ -121,8 +121,8 @@ def figures(folder: Path, found: Path, kind: str) -> dict[str, Evaluation]:
     lists = {name: [d.labels for d in read_documents(folder / f"{name}.jsonl")] for name in ("train", "dev", "test")}
     classes = Classes(collect_classes(lists["train"], taxonomy), taxonomy)
     with np.load(found) as file:
-        places = {name: place for place, name in enumerate(file["names"].tolist())}
-        order = [places[name] for name in classes.names]
+        indices = {name: index for index, name in enumerate(file["names"].tolist())}
+        order = [indices[name] for name in classes.names]
         scores = {name: _probabilities(file[name][:, order], kind) for name in ("dev", "test")}
     truth = {name: label_matrix(lists[name], classes.names) for name in scores}
     threshold = 0.5 if kind == "labels" else best_threshold(truth["dev"], scores["dev"]).threshold
@@ -153,11 +153,11 @@ def measure(peer: Peer, folder: Path) -> dict[str, Any]:
             out = Path(temporary) / "found"
             command = [python, SCRIPTS / peer.script, folder, out, *peer.arguments]
             _run(command, env=os.environ | ONE_THREAD)
-            told = json.loads(out.with_suffix(".json").read_text(encoding="utf-8"))
-            found = figures(folder, out.with_suffix(".npz"), told["kind"])
+            report = json.loads(out.with_suffix(".json").read_text(encoding="utf-8"))
+            found = metrics(folder, out.with_suffix(".npz"), report["kind"])
     except (subprocess.SubprocessError, OSError) as error:
         return {**begin, "failed": _reason(error)}
-    return {**begin, **told, **{name: _short(evaluation) for name, evaluation in found.items()}}
+    return {**begin, **report, **{name: _short(evaluation) for name, evaluation in found.items()}}
 
 
 def _key(peer: Peer, folder: Path) -> str:

@@ -1,7 +1,7 @@
 """How fast a model labels documents, text in, labels out: documents a second, and what each stage takes.
 
     python benchmarks/predict.py MODEL DOCUMENTS                # a model's folder, and documents in any format
-    python benchmarks/predict.py MODEL DOCUMENTS --threads 1    # two threads unless told otherwise
+    python benchmarks/predict.py MODEL DOCUMENTS --threads 1    # the default is two threads
     python benchmarks/predict.py MODEL DOCUMENTS --peer         # beside tf-idf with linear classifiers (scikit-learn)
 
 Documents are read and the model is loaded before the clock starts; compilation and dictionaries are warmed up on the

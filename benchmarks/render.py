@@ -3,7 +3,7 @@
     python benchmarks/render.py
     python benchmarks/render.py --check      # write nothing; fail if the page is not what the results say
 
-What was not run is listed as missing. The figures of the paper (benchmarks/paper/) stand beside ours for orientation.
+What was not run is listed as missing. The numbers of the paper (benchmarks/paper/) stand beside ours for orientation.
 """
 
 import argparse
@@ -27,13 +27,13 @@ ABLATION = ("ablation", "control-margin", "paper-weights", "control-p")
 
 HEAD = """# Results
 
-Rendered by `python benchmarks/render.py` from `benchmarks/results/`; no figure is typed by hand. `python
+Rendered by `python benchmarks/render.py` from `benchmarks/results/`; no number is typed by hand. `python
 benchmarks/run.py` runs what is missing, one line a run; `make paper TABLE=3` runs what a table of the paper needs, and
 renders. The data sets are made by [`taxocaps data`](data.md).
 
 Thresholds are tuned on dev documents, never on test documents: one threshold for all labels, with the best micro-F1.
-Calibration is the expected calibration error of the scores. One seed where nothing else is said. A network whose best
-epoch is its last was still learning when its time was up; the slowest have fewer epochs, so that all can be rerun.
+Calibration is the expected calibration error of the scores. One random seed unless stated otherwise. A network whose
+best epoch is its last was still learning when its time was up; the slowest have fewer epochs, so that all can be rerun.
 """
 
 
@@ -60,8 +60,8 @@ def verdict(experiment: Experiment, results: Mapping[str, Result]) -> str:
     for kind in ("micro", "macro"):
         f1 = {name: flat[kind]["f1"] for name, flat in scores.items()}
         pairs = [(max(ours, key=f1.__getitem__), max(theirs, key=f1.__getitem__)), ("HE-AGCRCNN", "SVM")]
-        told = [_compared(mine, their, f1) for mine, their in dict.fromkeys(pairs) if {mine, their} <= f1.keys()]
-        sentences.append(f"in {kind}-F1 {', and '.join(told)}")
+        said = [_compared(mine, their, f1) for mine, their in dict.fromkeys(pairs) if {mine, their} <= f1.keys()]
+        sentences.append(f"in {kind}-F1 {', and '.join(said)}")
     return "; ".join(sentences) + "."
 
 
@@ -122,7 +122,7 @@ def figure5() -> str:
     header = ("taxonomy", "labels", "walks", "seeds", "settings", "micro", "macro", "paper: micro", "macro")
     note = (
         "The best F1 over all thresholds. EUROVOC of 2021 has 7,465 labels and is not the hierarchy of 3,956 labels "
-        "that the paper used: its figures are context, not a target."
+        "that the paper used: its numbers are context, not a target."
     )
     table = Table("Figure 5: the taxonomy out of label vectors", header, rows, note if rows else "Not run yet.")
     pictures = [

@@ -97,7 +97,7 @@ def measure_speed(model: str, seconds: float) -> None:
                 return [await clients.run(number, seconds=seconds) for number in CLIENTS]
 
             for number, load in zip(CLIENTS, _with_clients(port, work), strict=True):
-                _keep("speed", f"{model}, {batching}, {number}", load.figures())
+                _keep("speed", f"{model}, {batching}, {number}", load.metrics())
 
 
 def measure_memory(model: str) -> None:
@@ -112,7 +112,7 @@ def measure_memory(model: str) -> None:
 
         (early, late), load = _with_clients(port, work)
     growth = late / early - 1
-    _keep("memory", model, {"early": early, "late": late, "growth": growth, **load.figures()})
+    _keep("memory", model, {"early": early, "late": late, "growth": growth, **load.metrics()})
     assert growth <= MOST_GROWTH, f"{model}: {early:.0f} MB after {EARLY:,} requests, {late:.0f} MB after {REQUESTS:,}"
 
 
@@ -128,9 +128,9 @@ def measure_harm(model: str, seconds: float) -> None:
 
         async def work(clients: Clients) -> None:
             for name in BAD:
-                alone = (await clients.run(8, seconds=seconds)).figures()
+                alone = (await clients.run(8, seconds=seconds)).metrics()
                 waiting = pool.apply_async(misbehave, (name, port, seconds))
-                beside = (await clients.run(8, seconds=seconds)).figures()
+                beside = (await clients.run(8, seconds=seconds)).metrics()
                 answers = await asyncio.to_thread(waiting.get)
                 _keep("harm", f"{model}, {name}", {"alone": alone, "beside": beside, "answers": answers})
 

@@ -54,8 +54,8 @@ def compete(fit: Callable[[Corpus], Predict], kind: Literal["margins", "scores",
     peak = _peak_megabytes()
     dev = predict(corpus.texts["dev"])
     np.savez(out.with_suffix(".npz"), dev=dev.astype(np.float32), test=test.astype(np.float32), names=corpus.names)
-    told = {"kind": kind, "train": train, "predict": use, "peak_megabytes": peak, "versions": _versions(packages)}
-    out.with_suffix(".json").write_text(json.dumps(told), encoding="utf-8")
+    report = {"kind": kind, "train": train, "predict": use, "peak_megabytes": peak, "versions": _versions(packages)}
+    out.with_suffix(".json").write_text(json.dumps(report), encoding="utf-8")
 
 
 def tfidf(corpus: Corpus) -> tuple[TfidfVectorizer, csr_matrix]:
@@ -65,9 +65,9 @@ def tfidf(corpus: Corpus) -> tuple[TfidfVectorizer, csr_matrix]:
 
 
 def label_rows(corpus: Corpus) -> list[list[int]]:
-    """The places in `names` of the labels of each training document."""
-    places = {name: place for place, name in enumerate(corpus.names)}
-    return [sorted(places[label] for label in labels) for labels in corpus.labels["train"]]
+    """The indices in `names` of the labels of each training document."""
+    indices = {name: index for index, name in enumerate(corpus.names)}
+    return [sorted(indices[label] for label in labels) for labels in corpus.labels["train"]]
 
 
 def _read(folder: Path) -> Corpus:

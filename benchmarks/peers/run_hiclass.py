@@ -30,12 +30,12 @@ def fit(corpus: Corpus) -> Predict:
     else:
         model = LocalClassifierPerParentNode(LinearSVC())
     model.fit(features[[document for document, _ in pairs]], paths)
-    places = {name: place for place, name in enumerate(corpus.names)}
+    indices = {name: index for index, name in enumerate(corpus.names)}
 
     def predict(texts: list[str]) -> np.ndarray:
         chosen = np.zeros((len(texts), len(corpus.names)), np.float32)
         for document, path in enumerate(model.predict(vectorizer.transform(texts))):
-            chosen[document, [places[label] for label in path if label in places]] = 1
+            chosen[document, [indices[label] for label in path if label in indices]] = 1
         return chosen
 
     return predict

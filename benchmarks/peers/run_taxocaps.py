@@ -22,8 +22,8 @@ def fit(corpus: Corpus) -> Predict:
     parts = [(corpus.texts[name], corpus.labels[name]) for name in ("train", "dev")]
     with tempfile.TemporaryDirectory() as folder:
         classifier.fit(*parts[0], validation=parts[1], context=FitContext(Path(folder), threads=1))
-    places = {name: place for place, name in enumerate(classifier.model_.classes.names)}
-    order = [places[name] for name in corpus.names]
+    indices = {name: index for index, name in enumerate(classifier.model_.classes.names)}
+    order = [indices[name] for name in corpus.names]
     return lambda texts: classifier.predict_proba(texts)[:, order]
 
 

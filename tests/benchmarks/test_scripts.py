@@ -1,0 +1,35 @@
+"""The benchmarks run on the package as it is, and one document is tokenised once, whatever is done with it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+SCRIPTS = sorted(path.name for path in FOLDER.glob("*.py") if "argparse" in path.read_text(encoding="utf-8"))
+
+pytestmark = pytest.mark.slow
+
+
+def run(script, *arguments):
+    command = [sys.executable, FOLDER / script, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_every_script_explains_itself(script):
+    assert f"python benchmarks/{script}" in run(script, "--help")
+
+
+def test_a_document_is_tokenised_once_and_encoded_once():
+    walks = json.loads(run("walk.py", "--skip-start", "--json"))["walks"]
+    assert {(one["command"], one["model"]): one["tokenised"] for one in walks if one["tokenised"] != 1} == {}
+    # The words of an explanation of a linear model are weighed by a bag of their own.
+    twice = {("explain", "SVM"), ("serve, explain", "SVM")}
+    assert {(one["command"], one["model"]) for one in walks if one["encoded"] != 1} == twice
+
+
+def test_memory_of_a_store_is_measured_on_a_few_documents(tmp_path):
+    assert "| taxocaps train |" in run("store_memory.py", "--documents", "60", "--folder", tmp_path)
