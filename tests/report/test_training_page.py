@@ -202,8 +202,8 @@ def test_calibration_thresholds_and_confusions():
     assert [row[3] for row in data["curve"]] == pytest.approx(curve.counts.f1.tolist(), abs=1e-4)
     assert [row[1] is None for row in data["curve"]] == (curve.counts.predicted == 0).tolist()
     first = diagnosis.confusions[0]
-    assert data["confusions"][0][:2] == [first.label, first.instead]
-    assert data["confusions"][0][2:5] == [["animal"], first.count, first.carriers]
+    assert data["confusions"][0][:2] == [first.label, first.predicted]
+    assert data["confusions"][0][2:5] == [["animal"], first.count, first.support]
 
 
 def thousands(count):

@@ -1,7 +1,6 @@
 """The options of training are validated, with errors of one line."""
 
 import pytest
-from taxocaps.config import as_mapping, parse_override, resolve
 
 from taxocaps.config import parse_override, resolve
 from taxocaps.errors import ConfigError

@@ -9,7 +9,7 @@ from lightning.pytorch import Trainer
 from sklearn.metrics import f1_score
 from torch.utils.data import DataLoader, Dataset
 
-from taxocaps.metrics.thresholds import best_cut
+from taxocaps.metrics.thresholds import best_threshold
 from taxocaps.training.batches import loader, score_documents
 from taxocaps.training.config import TrainingConfig
 from taxocaps.training.module import TrainingModule
@@ -98,9 +98,9 @@ def test_micro_f1_is_that_of_the_best_threshold(examples, tagger):
     held_out, objective = examples(33, seed=5), tagger()
     found = validate(objective, loader(held_out.inputs, held_out.labels, 4))
     scores = score_documents(objective, held_out.inputs, held_out.labels.shape[1])
-    assert found["micro_f1"] == pytest.approx(best_cut(held_out.labels, scores).f1, abs=1e-6)
+    assert found["micro_f1"] == pytest.approx(best_threshold(held_out.labels, scores).f1, abs=1e-6)
     assert 0.2 < found["micro_f1"] < 0.95
-    given = scores >= best_cut(held_out.labels, scores).threshold
+    given = scores >= best_threshold(held_out.labels, scores).threshold
     expected = f1_score(held_out.labels.toarray(), given, average="macro", zero_division=0)
     assert found["macro_f1"] == pytest.approx(expected, abs=1e-6)
 

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from taxocaps.errors import CheckpointError, ConfigError
-from taxocaps.metrics.thresholds import best_cut
+from taxocaps.metrics.thresholds import best_threshold
 from taxocaps.training.batches import score_documents
 from taxocaps.training.trainer import train
 
@@ -83,7 +83,7 @@ def best_f1(report):
 
 
 def micro_f1(objective, held_out):
-    return best_cut(held_out.labels, score_documents(objective, held_out.inputs, held_out.labels.shape[1])).f1
+    return best_threshold(held_out.labels, score_documents(objective, held_out.inputs, held_out.labels.shape[1])).f1
 
 
 def test_the_report_and_the_files(run, tmp_path):

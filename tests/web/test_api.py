@@ -321,7 +321,7 @@ def test_a_document_of_too_many_words_is_not_explained(serve, toy):
     for field, content in [("text", "striker scored goals"), ("tokens", ["striker", "scored", "goals"])]:
         answer = client.post("/v1/explain", json={field: content})
         assert (answer.status_code, answer.json()["error"]["field"]) == (413, field)
-        assert "at most 2 words; this one has 3" in answer.json()["error"]["message"]
+        assert "has 3 words; at most 2 can be explained" in answer.json()["error"]["message"]
 
 
 def test_labels_do_not_wait_for_explanations_that_wait(serve, slate):
