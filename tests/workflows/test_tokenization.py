@@ -38,11 +38,11 @@ class StopError(Exception):
 def counting(tmp_path_factory):
     """A module with a tokenizer that notes each text it is given."""
     folder = tmp_path_factory.mktemp("tokenizers")
-    (folder / "counting.py").write_text(CODE)
+    (folder / "counting_tokenizer.py").write_text(CODE)
     sys.path.insert(0, str(folder))
-    yield importlib.import_module("counting")
+    yield importlib.import_module("counting_tokenizer")
     sys.path.remove(str(folder))
-    del sys.modules["counting"]
+    del sys.modules["counting_tokenizer"]
 
 
 @pytest.fixture
@@ -55,7 +55,9 @@ def calls(counting):
 def config(request, tiny, counting):
     """The options of a linear model and of a tiny network, with the tokenizer that counts."""
     own = ("bag.min_documents=1",) if request.param == "SVM" else tiny
-    return resolve_run_config(overrides=[*own, "text.tokenizer=counting:words"], options={"model": request.param})
+    return resolve_run_config(
+        overrides=[*own, "text.tokenizer=counting_tokenizer:words"], options={"model": request.param}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +91,7 @@ def test_training_with_documents_held_out(calls, config, toy_files, all_texts, t
 
 
 def test_training_from_a_store(calls, config, toy_files, all_texts, tmp_path):
-    named = {"model": config.model, "text.tokenizer": "counting:words"}
+    named = {"model": config.model, "text.tokenizer": "counting_tokenizer:words"}
     encode(toy_files.documents, tmp_path / "store", **named)
     assert Counter(calls) == all_texts
     calls.clear()
@@ -154,12 +156,12 @@ def stop_after(stage_to_stop, count):
 
 @pytest.fixture
 def linear(counting):
-    return resolve_run_config(overrides=["model=SVM", "text.tokenizer=counting:words", "bag.min_documents=1"])
+    return resolve_run_config(overrides=["model=SVM", "text.tokenizer=counting_tokenizer:words", "bag.min_documents=1"])
 
 
 def test_interrupted_encoding_continues_behind_the_finished_chunks(calls, many, tmp_path):
     path, texts = many
-    options = {"model": "SVM", "text.tokenizer": "counting:words"}
+    options = {"model": "SVM", "text.tokenizer": "counting_tokenizer:words"}
     with pytest.raises(StopError):
         encode(path, tmp_path / "store", progress=stop_after("reading documents", CHUNK), **options)
     assert calls == texts[:CHUNK]
