@@ -55,7 +55,7 @@ def test_errors_of_the_server_are_told_in_words(open_page, serve, running):
     page = open_page(small, errors=1)  # the browser itself notes each answer that is an error
     page.fill("#text", "striker " * 20)
     page.click("#go")
-    page.wait_for_selector("#why-error:has-text('at most 5 words')")
+    page.wait_for_selector("#why-error:has-text('at most 5 can be explained')")
     assert page.given()
     page.fill("#text", "x" * 201)
     page.click("#go")
