@@ -43,7 +43,7 @@ def test_the_order_of_counts_does_not_matter():
 
 @pytest.mark.parametrize("number", [-1, 0, 1, 4])
 def test_numbers_without_a_word(number):
-    with pytest.raises(IndexError, match=f"no word has the number {number}; words have 2 to 3"):
+    with pytest.raises(IndexError, match=f"no word has the id {number}; words have 2 to 3"):
         Vocabulary.from_counts({"a": 1, "b": 1}).word(number)
 
 
@@ -150,3 +150,11 @@ def test_counter_forgets_more_when_it_must():
     counter = WordCounter(limit=3)
     counter.add(chunk("a a b b c c d d e e e"))
     assert counter.counts == {"e": 3}
+
+
+def test_the_same_tuple_of_words_is_looked_up_once():
+    vocabulary, words = Vocabulary(["a", "b"], [2, 1]), ("b", "z")
+    assert vocabulary.ids(words) is vocabulary.ids(words)
+    assert vocabulary.ids(("z", "a")).tolist() == [1, 2]
+    assert vocabulary.ids(words).tolist() == [3, 1]
+    assert vocabulary.ids(word for word in words).tolist() == [3, 1]

@@ -422,9 +422,10 @@ def _check_options(path: Path, manifest: Mapping[str, Any], encoder: DocumentEnc
         theirs = manifest["config"].get(section, {})
         for key, value in config.as_mapping().items():
             if theirs.get(key) != value:
+                again = "the model's file of stop words" if value == "file" else value
                 raise StoreError(
                     f"{path}: was encoded with {section}.{key}={theirs.get(key)}, but the model has {value}; "
-                    f"encode it again with --set {section}.{key}={value}"
+                    f"encode it again with --set {section}.{key}={again}"
                 )
     if manifest["hashes"].get("text") != encoder.pipeline.fingerprint:
         raise StoreError(f"{path}: was encoded with other stop words or another tokenizer; {_AGAIN}")

@@ -70,10 +70,11 @@ def explain_encoded(
 ) -> Explanation:
     """Why one encoded document gets its labels; see `explain_document`."""
     columns = [_column(model, label) for label in labels]
+    words = _words(model, document, text)
+    _check_size(len(words), MOST_WORDS, "words")
     raw = model.raw_scores(document)
     (given,) = document.documents
     title = given.id or _title(text)
-    words = _words(model, document, text)
     if not raw.any():
         warning = "the text has no words that the model reads"
         return Explanation(model.name.model, title, text, words, (), "none", (), None, None, warning)

@@ -1,4 +1,4 @@
-"""The vocabulary: words and their numbers, from counts to a file and back."""
+"""The vocabulary: words and their ids, from counts to a file and back."""
 
 import hashlib
 import math
@@ -25,7 +25,7 @@ _ESCAPED = re.compile(r"\\(?:[\\tnr]|u[0-9a-f]{4})")
 
 
 class VocabularyConfig(Config):
-    """Which words get a number of their own.
+    """Which words get an id of their own.
 
     Attributes:
         min_count: The least number of occurrences; 1 keeps all words, as for vectors from a file.
@@ -38,9 +38,9 @@ class VocabularyConfig(Config):
 
 
 class Vocabulary:
-    """Words with numbers: 0 is padding, 1 any unknown word, and words from 2, the most frequent first.
+    """Words with ids: 0 is padding, 1 any unknown word, and words from 2, the most frequent first.
 
-    Words of the same count are in alphabetical order, so the same counts always give the same numbers.
+    Words of the same count are in alphabetical order, so the same counts always give the same ids.
 
     >>> vocabulary = Vocabulary.from_counts({"b": 1, "a": 1, "c": 9})
     >>> vocabulary.ids(["a", "c", "z"]).tolist(), vocabulary.word(2), len(vocabulary)
@@ -55,11 +55,12 @@ class Vocabulary:
         """Take words in their final order, with their counts; `from_counts` sorts them."""
         self.words = tuple(words)
         self.counts = tuple(counts)
-        self._numbers = dict(zip(self.words, range(self.FIRST, len(self)), strict=True))
+        self._ids = dict(zip(self.words, range(self.FIRST, len(self)), strict=True))
+        self._latest: tuple[Iterable[str], NDArray[np.int32]] = ((), np.zeros(0, np.int32))
 
     @classmethod
     def from_counts(cls, counts: Mapping[str, int], config: VocabularyConfig | None = None) -> "Vocabulary":
-        """Number the words of a corpus.
+        """Give ids to the words of a corpus.
 
         Args:
             counts: How often each word occurs.
@@ -71,29 +72,35 @@ class Vocabulary:
         return cls([word for _, word in chosen], [-count for count, _ in chosen])
 
     def __len__(self) -> int:
-        """The number of numbers, padding and unknown among them."""
+        """The number of ids, those of padding and unknown words included."""
         return len(self.words) + self.FIRST
 
     def __contains__(self, word: object) -> bool:
-        return word in self._numbers
+        return word in self._ids
 
     def ids(self, words: Iterable[str]) -> NDArray[np.int32]:
-        """The numbers of words; int32, 1 for an unknown one."""
-        return np.fromiter(map(self._numbers.get, words, repeat(self.UNKNOWN)), np.int32)
+        """The ids of words; int32, 1 for an unknown one."""
+        if words is self._latest[0]:  # the chunks of a store share their words, which may be a million
+            return self._latest[1]
+        ids = np.fromiter(map(self._ids.get, words, repeat(self.UNKNOWN)), np.int32)
+        if isinstance(words, tuple):
+            ids.flags.writeable = False
+            self._latest = words, ids
+        return ids
 
-    def word(self, number: int) -> str:
-        """The word that has a number.
+    def word(self, id: int) -> str:
+        """The word that has an id.
 
         Raises:
-            IndexError: For padding, unknown, and numbers that no word has.
+            IndexError: For padding, unknown, and ids that no word has.
         """
-        if not self.FIRST <= number < len(self):
-            raise IndexError(f"no word has the number {number}; words have {self.FIRST} to {len(self) - 1}")
-        return self.words[number - self.FIRST]
+        if not self.FIRST <= id < len(self):
+            raise IndexError(f"no word has the id {id}; words have {self.FIRST} to {len(self) - 1}")
+        return self.words[id - self.FIRST]
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the words in their order: equal for vocabularies that give the same numbers."""
+        """A hash of the words in their order: equal for vocabularies that give the same ids."""
         return hashlib.sha256("\n".join(map(_escape, self.words)).encode("utf-8")).hexdigest()
 
     def save(self, path: Path) -> None:
