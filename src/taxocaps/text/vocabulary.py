@@ -84,7 +84,6 @@ class Vocabulary:
             return self._latest[1]
         ids = np.fromiter(map(self._ids.get, words, repeat(self.UNKNOWN)), np.int32)
         if isinstance(words, tuple):
-            ids.flags.writeable = False
             self._latest = words, ids
         return ids
 
