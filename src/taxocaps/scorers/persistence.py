@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 import platform
 import shutil
 from collections.abc import Mapping, Sequence
@@ -73,10 +74,12 @@ def load_model(folder: Path, *, trust_code: bool = False) -> FittedModel:
         classes = Classes(names, read_taxonomy(folder / "taxonomy.tsv"))
         calibration, thresholds, hierarchy = _read_thresholds(folder / "thresholds.json", names)
         metrics = _read_metrics(folder / "metrics.json")
+        scorer = make_scorer(config, classes, name.seed, os.cpu_count() or 1).load(folder)
+        scorer.encoder  # noqa: B018 - made now, so that a tokenizer that is missing is noticed
         return FittedModel(
             name,
             config,
-            make_scorer(config, classes, name.seed).load(folder),
+            scorer,
             calibration,
             thresholds,
             hierarchy,
