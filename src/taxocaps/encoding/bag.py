@@ -1,12 +1,12 @@
-"""Bags of words: how often each word stands in a document, weighted by how rare it is (tf-idf)."""
+"""Bags of words, pairs of words or character n-grams of a document, weighted by how rare they are (tf-idf)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array, hstack, vstack
 
 from taxocaps.config import AtLeast, Config
 from taxocaps.encoding.documents import EncodedDocuments
@@ -15,38 +15,38 @@ from taxocaps.text.vocabulary import Vocabulary
 
 __all__ = ["BagConfig", "BagOfWords"]
 
+_LENGTHS = (3, 4, 5)
+"""The lengths of character n-grams, a space before and after each word included."""
+
 
 class BagConfig(Config):
-    """How words are counted.
+    """What is counted in a document, and how.
 
     Attributes:
-        counts: Whether a word counts as often as it occurs, one plus the logarithm of that, or once.
-        min_documents: The least number of training documents that have a word.
+        features: Single words; words and pairs of neighbouring words; or character n-grams of 3 to 5 inside words.
+        counts: Whether a feature counts as often as it occurs, one plus the logarithm of that, or once.
+        min_documents: The least number of training documents that have a feature.
+        max_features: The largest number of features, the most frequent ones; null for no limit.
     """
 
     section: ClassVar[str] = "bag"
 
+    features: Literal["words", "pairs", "characters"] = "words"
     counts: Literal["all", "logarithm", "once"] = "logarithm"
     min_documents: Annotated[int, AtLeast(1)] = 2
-
-
-_COUNTS: Mapping[str, Callable[[Any], Any]] = {
-    "all": lambda counts: counts,
-    "logarithm": lambda counts: 1 + np.log(counts),
-    "once": np.ones_like,
-}
+    max_features: Annotated[int, AtLeast(1)] | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class BagOfWords:
-    """Documents as tf-idf vectors of length 1, against a fixed vocabulary.
+    """Documents as tf-idf vectors of length 1, against a fixed vocabulary of features.
 
-    tf-idf is as in scikit-learn: idf(word) = 1 + ln((1 + documents) / (1 + documents with the word)).
+    tf-idf is as in scikit-learn: idf(f) = 1 + ln((1 + documents) / (1 + documents with f)).
 
     Attributes:
-        vocabulary: The words that count; the column of a word is its id, less the two special ones.
-        idf: The weight of each word; float64 [V].
-        config: How words are counted.
+        vocabulary: The features that count; the column of a feature is its id, less the two special ones.
+        idf: The weight of each feature; float64 [V].
+        config: What is counted, and how.
     """
 
     vocabulary: Vocabulary
@@ -55,37 +55,101 @@ class BagOfWords:
 
     @classmethod
     def learn(cls, documents: EncodedDocuments, config: BagConfig) -> "BagOfWords":
-        """Choose words and weigh them, from training documents."""
-        words = documents.tokens.words
-        columns = np.arange(len(words))
-        found = np.zeros(len(words), np.int64)  # documents with each word
+        """Choose features and weigh them, from training documents."""
+        found: dict[str, int] = {}  # documents with each feature
         for tokens in documents.token_chunks():
-            found += np.bincount(_counts(tokens, columns, len(words)).indices, minlength=len(words))
-        kept = np.flatnonzero(found >= config.min_documents).tolist()
-        chosen = sorted((-int(found[index]), words[index]) for index in kept if words[index])
-        vocabulary = Vocabulary([word for _, word in chosen], [-count for count, _ in chosen])
+            names, counts = _FEATURES[config.features](tokens)
+            present = np.bincount(counts.indices, minlength=len(names))
+            for index in np.flatnonzero(present).tolist():
+                found[names[index]] = found.get(names[index], 0) + int(present[index])
+        found.pop("", None)
+        frequent = ((-count, name) for name, count in found.items() if count >= config.min_documents)
+        chosen = sorted(frequent)[: config.max_features]
+        vocabulary = Vocabulary([name for _, name in chosen], [-count for count, _ in chosen])
         idf = 1 + np.log((1 + len(documents)) / (1 + np.array(vocabulary.counts, np.float64)))
         return cls(vocabulary, idf, config)
 
     def transform(self, documents: EncodedDocuments) -> csr_array:
         """The vectors of documents; CSR float64 [documents, V]."""
-        columns = self.vocabulary.ids(documents.tokens.words) - Vocabulary.FIRST
-        parts = [_counts(tokens, columns, len(self.idf)) for tokens in documents.token_chunks()]
+        parts = [self._counts(tokens) for tokens in documents.token_chunks()]
         if not parts:
             return csr_array((0, len(self.idf)), dtype=np.float64)
         bags = csr_array(vstack(parts, format="csr"))
         bags.indices, bags.indptr = bags.indices.astype(np.int32), bags.indptr.astype(np.int32)  # as liblinear has them
-        bags.data = _COUNTS[self.config.counts](bags.data) * self.idf[bags.indices]
+        bags.data = _WEIGHTS[self.config.counts](bags.data) * self.idf[bags.indices]
         lengths = np.sqrt(bags.power(2).sum(axis=1))  # [documents]
         bags.data /= np.repeat(lengths, np.diff(bags.indptr))
         return bags
 
+    def _counts(self, tokens: Tokens) -> csr_array:
+        """How often each known feature occurs in each document; CSR [documents, V]."""
+        names, counts = _FEATURES[self.config.features](tokens)
+        columns = self.vocabulary.ids(names) - Vocabulary.FIRST
+        kept = columns[counts.indices] >= 0
+        rows = np.repeat(np.arange(len(tokens)), np.diff(counts.indptr))[kept]
+        pairs = (rows, columns[counts.indices][kept])
+        return csr_array((counts.data[kept], pairs), shape=(len(tokens), len(self.idf)))
 
-def _counts(tokens: Tokens, columns: NDArray[np.integer], width: int) -> csr_array:
-    """How often each word stands in each document; words with a negative column are left out."""
-    column = columns[tokens.ids]
-    row = np.repeat(np.arange(len(tokens)), tokens.lengths)
-    kept = column >= 0
-    counted = csr_array((np.ones(kept.sum()), (row[kept], column[kept])), shape=(len(tokens), width))
-    counted.sum_duplicates()
-    return counted
+
+Counted = tuple[Sequence[str], csr_array]
+"""Features by name, and how often each occurs in each document, CSR [documents, features]."""
+
+
+def _words(tokens: Tokens) -> Counted:
+    """The distinct words of some documents."""
+    used, ids = np.unique(tokens.ids, return_inverse=True)
+    return [tokens.words[index] for index in used.tolist()], _matrix(tokens, ids, len(used))
+
+
+def _pairs(tokens: Tokens) -> Counted:
+    """Words, and pairs of neighbouring words of a document."""
+    words, single = _words(tokens)
+    _, ids = np.unique(tokens.ids, return_inverse=True)
+    is_last = np.zeros(len(ids), bool)
+    is_last[tokens.offsets[1:][tokens.lengths > 0] - 1] = True
+    first = np.flatnonzero(~is_last)
+    codes, index = np.unique(ids[first] * max(1, len(words)) + ids[first + 1], return_inverse=True)
+    names = [f"{words[code // len(words)]} {words[code % len(words)]}" for code in codes.tolist()]
+    rows = np.repeat(np.arange(len(tokens)), tokens.lengths)[first]
+    double = csr_array((np.ones(len(index)), (rows, index)), shape=(len(tokens), len(names)))
+    return [*words, *names], csr_array(hstack([single, double], format="csr"))
+
+
+def _characters(tokens: Tokens) -> Counted:
+    """Character n-grams inside words, counted once for each distinct word and then multiplied."""
+    words, single = _words(tokens)
+    number: dict[str, int] = {}
+    columns = [[number.setdefault(gram, len(number)) for gram in _ngrams(word)] for word in words]
+    ends = np.cumsum([0, *map(len, columns)])
+    indices = np.fromiter((column for row in columns for column in row), np.int64, int(ends[-1]))
+    spelled = csr_array((np.ones(len(indices)), indices, ends), shape=(len(words), len(number)))
+    return list(number), csr_array(single @ spelled)
+
+
+def _ngrams(word: str) -> list[str]:
+    """The n-grams of a word with a space on either side; a shorter word is one n-gram, as in scikit-learn's char_wb.
+
+    >>> _ngrams("oil")
+    [' oi', 'oil', 'il ', ' oil', 'oil ', ' oil ']
+    """
+    padded = f" {word} "
+    grams = []
+    for length in _LENGTHS:
+        grams += [padded[start : start + length] for start in range(len(padded) - length + 1)] or [padded]
+        if len(padded) <= length:
+            break
+    return grams
+
+
+def _matrix(tokens: Tokens, columns: NDArray[np.integer], width: int) -> csr_array:
+    rows = np.repeat(np.arange(len(tokens)), tokens.lengths)
+    return csr_array((np.ones(len(columns)), (rows, columns)), shape=(len(tokens), width))
+
+
+_FEATURES: Mapping[str, Callable[[Tokens], Counted]] = {"words": _words, "pairs": _pairs, "characters": _characters}
+
+_WEIGHTS: Mapping[str, Callable[[Any], Any]] = {
+    "all": lambda counts: counts,
+    "logarithm": lambda counts: 1 + np.log(counts),
+    "once": np.ones_like,
+}

@@ -1,6 +1,7 @@
 """The text pipeline: from a text to the words that are kept of it, and where its sentences end."""
 
 import difflib
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -32,10 +33,11 @@ class TextConfig(Config):
 
     Attributes:
         language: Code of the language, such as `en`.
-        tokenizer: `words` (the built-in rules), `none` (ready tokens between white space), `characters` (each a token,
-            in lower case), `spacy:NAME` (a spaCy pipeline, by package or path), or `module:function` (a callable from a
-            text to a list of words). The other keys apply to `words`; spaCy has its own language, lemmas and, by
-            default, stop words; what the others give is final.
+        tokenizer: `words` (the built-in rules), `plain` (words as they are, in lower case, with stop words, `!` and
+            `?`), `none` (ready tokens between white space), `characters` (each a token, in lower case), `spacy:NAME`
+            (a spaCy pipeline, by package or path), or `module:function` (a callable from a text to a list of words).
+            The other keys apply to `words`; spaCy has its own language, lemmas and, by default, stop words; what the
+            others give is final.
         lemmas: Whether words are replaced by their lemmas.
         stop_words: `default` (the list of the language), `none`, or a file with one word a line.
         lowercase: Whether words are put into lower case.
@@ -149,7 +151,11 @@ def _parts(config: TextConfig) -> tuple[Callable[[str], Iterable[Piece]], Callab
     name = config.tokenizer
     if name == "words":
         return raw_tokens, _normalizer(config)
-    built_in: dict[str, Callable[[str], Iterable[str]]] = {"none": str.split, "characters": _characters}
+    built_in: dict[str, Callable[[str], Iterable[str]]] = {
+        "none": str.split,
+        "plain": _plain_words,
+        "characters": _characters,
+    }
     words = built_in[name] if name in built_in else _foreign_tokenizer(name, config)
     return lambda text: zip(words(text), strict=True), _finished
 
@@ -194,6 +200,13 @@ def _stop_words(config: TextConfig) -> frozenset[str]:
     if not path.is_file():
         raise TextError(f"text.stop_words must be default, none or a file with one word a line; no file {str(path)!r}")
     return read_stop_words(path)
+
+
+_PLAIN = re.compile(r"\w+|[!?]+")
+
+
+def _plain_words(text: str) -> Iterable[str]:
+    return _PLAIN.findall(text.lower())
 
 
 def _characters(text: str) -> Iterable[str]:
