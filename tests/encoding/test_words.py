@@ -40,6 +40,37 @@ def test_bags_are_those_of_scikit_learn(counts, theirs, least):
     assert np.allclose(bag.transform(encoded([*TEXTS, "oil unknown"])).toarray(), wanted)
 
 
+@pytest.mark.parametrize(
+    ("features", "theirs"),
+    [
+        ("words", {"token_pattern": r"(?u)\w+|[!?]+"}),
+        ("pairs", {"token_pattern": r"(?u)\w+|[!?]+", "ngram_range": (1, 2)}),
+        ("characters", {"analyzer": "char_wb", "ngram_range": (3, 5)}),
+    ],
+)
+def test_all_kinds_of_features_are_those_of_scikit_learn(features, theirs, documents):
+    plain = DocumentEncoder(TextConfig(tokenizer="plain"), {})
+    texts = [" ".join(plain.encode([one]).tokens.document(0)) for one in documents] + ["", "a", "really ? no !! go"]
+    ours = plain.encode([Document(text) for text in texts])
+    bag = BagOfWords.learn(ours, BagConfig(features=features, min_documents=1))
+    peer = TfidfVectorizer(sublinear_tf=True, **theirs).fit(texts)
+    columns = [peer.vocabulary_[name] for name in bag.vocabulary.words]
+    assert len(columns) == len(peer.vocabulary_)
+    assert np.allclose(bag.transform(ours).toarray(), peer.transform(texts).toarray()[:, columns])
+
+
+def test_the_most_frequent_features_are_kept():
+    bag = BagOfWords.learn(encoded(TEXTS), BagConfig(min_documents=1, max_features=2))
+    assert bag.vocabulary.words == ("oil", "price")
+
+
+def test_a_word_is_known_by_itself_or_by_how_it_is_spelled():
+    words = BagOfWords.learn(encoded(TEXTS), BagConfig(min_documents=1))
+    characters = BagOfWords.learn(encoded(TEXTS), BagConfig(min_documents=1, features="characters"))
+    assert [words.knows(word) for word in ("oil", "oily", "xyz")] == [True, False, False]
+    assert [characters.knows(word) for word in ("oil", "oily", "xyz")] == [True, True, False]
+
+
 def test_columns_go_from_the_most_to_the_least_frequent_word():
     bag = BagOfWords.learn(encoded(TEXTS), BagConfig(min_documents=1))
     assert bag.vocabulary.words == ("oil", "price", "wheat", "fall", "gold")

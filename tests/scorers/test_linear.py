@@ -8,6 +8,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
 from taxocaps.errors import CorpusError, ModelError
+from taxocaps.explanations.explainers import EXPLAINERS
 from taxocaps.scorers.base import Examples, FitContext
 from taxocaps.scorers.linear import LinearScorer
 from taxocaps.text.pipeline import TextPipeline
@@ -80,3 +81,19 @@ def test_without_a_word_to_count(fit):
 def test_does_not_continue_from_another_model(fit):
     with pytest.raises(ModelError, match="train on all documents together"):
         fit(start=fit())
+
+
+@pytest.mark.parametrize("features", ["pairs", "characters"])
+def test_pairs_and_characters_are_learned_saved_and_explained_by_words(fit, toys, encode, tmp_path, features):
+    scorer = fit({"bag": {"features": features}})
+    folder = tmp_path / "model"
+    folder.mkdir()
+    scorer.save(folder)
+    documents = encode(scorer, toys.texts)
+    loaded = LinearScorer(scorer.config, scorer.classes).load(folder)
+    assert np.array_equal(loaded.scores(documents), scorer.scores(documents))
+    assert scorer.explainer == "occlusion"
+    document = encode(scorer, toys.texts[:1])
+    (words,) = EXPLAINERS["occlusion"](scorer, document, [0]).words
+    assert words
+    assert {one.word for one in words} <= set(document.tokens.document(0))

@@ -203,3 +203,8 @@ def test_characters_in_lower_case_with_one_space_for_many():
     found = ["".join(words) for words in pipeline.tokenize(texts).documents()]
     assert found == ["grüße, du!", "", "", "日本", "two words"]
     assert pipeline.fingerprint != TextPipeline().fingerprint
+
+
+def test_plain_words_keep_stop_words_and_marks():
+    pipeline = TextPipeline(TextConfig(tokenizer="plain", language="xx"))
+    assert words_of(pipeline, "Is THIS the end?! No...") == ["is", "this", "the", "end", "?!", "no"]

@@ -81,6 +81,12 @@ class BagOfWords:
         bags.data /= np.repeat(lengths, np.diff(bags.indptr))
         return bags
 
+    def knows(self, word: str) -> bool:
+        """Whether a word is a feature or, where character n-grams are counted, has one inside."""
+        if self.config.features == "characters":
+            return any(gram in self.vocabulary for gram in _ngrams(word))
+        return word in self.vocabulary
+
     def _counts(self, tokens: Tokens) -> csr_array:
         """How often each known feature occurs in each document; CSR [documents, V]."""
         names, counts = _FEATURES[self.config.features](tokens)
@@ -119,7 +125,7 @@ def _characters(tokens: Tokens) -> Counted:
     """Character n-grams inside words, counted once for each distinct word and then multiplied."""
     words, single = _words(tokens)
     number: dict[str, int] = {}
-    columns = [[number.setdefault(gram, len(number)) for gram in _ngrams(word)] for word in words]
+    columns = [[number.setdefault(gram, len(number)) for gram in _ngrams(word)] if word else [] for word in words]
     ends = np.cumsum([0, *map(len, columns)])
     indices = np.fromiter((column for row in columns for column in row), np.int64, int(ends[-1]))
     spelled = csr_array((np.ones(len(indices)), indices, ends), shape=(len(words), len(number)))

@@ -110,10 +110,10 @@ def _words(model: FittedModel, document: EncodedDocuments, text: str) -> tuple[K
     if model.scorer.encoder.pipeline.is_by_character:
         found = re.finditer(r"\S+", text)
         return tuple(KeptWord(one.group().lower(), one.start(), one.end(), is_known=True) for one in found)
-    words, known = document.tokens.document(0), model.scorer.vocabulary
+    words, knows = document.tokens.document(0), model.scorer.knows
     spans = np.full((len(words), 2), -1) if document.tokens.spans is None else document.tokens.spans
     return tuple(
-        KeptWord(word, start if start >= 0 else None, end if end >= 0 else None, word in known)
+        KeptWord(word, start if start >= 0 else None, end if end >= 0 else None, knows(word))
         for word, (start, end) in zip(words, spans.tolist(), strict=True)
     )
 

@@ -67,7 +67,7 @@ EXPLAINERS: Registry[Explainer] = Registry(
 
 def explain_linear(scorer: Any, document: EncodedDocuments, columns: Sequence[int]) -> Evidence:
     """Weight times value of each word, for scorers with `word_weights`."""
-    _check("linear", "has linear weights of words", hasattr(scorer, "word_weights"))
+    _check("linear", "has linear weights of words", scorer.explainer == "linear")
     return Evidence("linear", list(map(_weights, scorer.word_weights(document, columns))))
 
 
@@ -139,8 +139,8 @@ class _Occlusion:
         tokens = self.document.tokens
         read = [encoding.arrays(np.zeros(1, np.int64))[0] for encoding in self.document.encodings.values()]
         ids = np.unique(np.concatenate([one.ravel() for one in read])) - Vocabulary.FIRST if read else tokens.ids
-        known = self.scorer.vocabulary
-        indices = [index for index in np.unique(ids).tolist() if index >= 0 and tokens.words[index] in known]
+        knows = self.scorer.knows
+        indices = [index for index in np.unique(ids).tolist() if index >= 0 and knows(tokens.words[index])]
         return {tokens.words[index]: np.flatnonzero(tokens.ids == index) for index in indices}
 
     def _written_words(self) -> dict[str, NDArray[np.int64]]:

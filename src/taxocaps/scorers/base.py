@@ -118,6 +118,10 @@ class Scorer(ABC):
         """What makes encoded documents for this scorer."""
         return DocumentEncoder(self.config.text, self.config.encodings, self.threads)
 
+    def knows(self, word: str) -> bool:
+        """Whether a word tells this scorer anything."""
+        return word in self.vocabulary
+
     @property
     def members(self) -> Mapping[str, "Scorer"]:
         """The scorers that this one is made of, by name."""

@@ -41,7 +41,6 @@ class LinearScorer(Scorer):
     """A linear classifier for each label, or for each node of the taxonomy."""
 
     Config = LinearModelConfig
-    explainer = "linear"
 
     bag: BagOfWords
     weights: LinearWeights
@@ -74,6 +73,15 @@ class LinearScorer(Scorer):
         scores = METHODS[self.config.linear.structure].scores(self.weights.margins(bags), self.classes)
         scores[np.diff(bags.indptr) == 0] = 0
         return scores
+
+    def knows(self, word: str) -> bool:
+        """Whether a word is a feature, or is spelled with one."""
+        return self.bag.knows(word)
+
+    @property
+    def explainer(self) -> str:
+        """Weights of words, where words are the features."""
+        return "linear" if self.config.bag.features == "words" else "occlusion"
 
     def word_weights(self, document: EncodedDocuments, columns: Sequence[int]) -> list[Mapping[str, float]]:
         """For each of some labels, weight times value of each known word of one document."""
