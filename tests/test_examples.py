@@ -7,6 +7,8 @@ import tomllib
 from pathlib import Path
 from types import ModuleType
 
+import pytest
+
 from taxocaps.corpus.readers import READERS
 from taxocaps.encoding.encoders import ENCODERS
 from taxocaps.explanations.explainers import EXPLAINERS
@@ -19,6 +21,7 @@ REGISTRIES = (NETWORKS, ENCODERS, SCORERS, DECISION_RULES, METRICS, READERS, EXP
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
+@pytest.mark.slow
 def test_quickstart():
     shown = subprocess.run([sys.executable, EXAMPLES / "quickstart.py"], capture_output=True, text=True, check=True)
     lines = shown.stdout.splitlines()

@@ -51,6 +51,7 @@ def test_a_name_tells_its_axes():
         assert (variant.row_order == "unordered") == ("No-R" in base)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", VARIANTS, ids=names)
 def test_every_variant_learns_twelve_documents_by_heart(variant):
     torch.manual_seed(0)

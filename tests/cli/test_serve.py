@@ -40,6 +40,7 @@ def start(toy_model):
         process.communicate()
 
 
+@pytest.mark.slow
 def test_a_signal_ends_the_server_when_all_is_answered(start):
     process, url, said = start("--set", "serve.batch_wait=1")
     assert said.count("\n") == 1

@@ -50,6 +50,7 @@ def test_compiled_rows_equal_readable_rows(generated, config, threads):
 
 
 # More than 256 distinct words, so that the search takes several rounds of sources.
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(st.integers(300, 600), st.integers(0, 99), configs.filter(lambda config: config.N > 5))
 def test_longer_documents_equal_too(words, seed, config):

@@ -20,6 +20,7 @@ def fitted(X, problems, constants, threads=1, progress=silent, **options):
     return fit_problems(task, problems, np.array(constants, np.float32))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["hinge", "logistic"])
 def test_threads_change_nothing(loss, tree, monkeypatch):
     monkeypatch.setattr(taxocaps.linear.one_vs_rest, "_MIN_PARALLEL_WORK", 0)

@@ -155,6 +155,7 @@ except TaxocapsError as error:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("points", "expected"),
     [

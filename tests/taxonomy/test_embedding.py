@@ -65,6 +65,7 @@ def test_every_shape_gives_finite_vectors_in_taxonomy_order(taxonomy):
     assert calls[-1][0] <= calls[-1][1]
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_vectors_in_another_process():
     code = (
         "from taxocaps.taxonomy.embedding import *; from taxocaps.taxonomy.tree import Taxonomy; "

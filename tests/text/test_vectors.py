@@ -50,6 +50,7 @@ def test_words_of_one_topic_come_close():
     assert within > across + 0.2
 
 
+@pytest.mark.slow
 def test_hash_seed_of_python_does_not_matter():
     code = "import runpy, sys; print(runpy.run_path(sys.argv[1])['digest']())"
     results = {

@@ -96,6 +96,7 @@ def test_no_documents(head):
     assert score_documents(OBJECTIVES[head], Matrices([]), 4).shape == (0, 4)
 
 
+@pytest.mark.slow
 def test_scoring_does_not_import_lightning():
     code = "import sys, taxocaps.training.batches; sys.exit('lightning' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -39,6 +39,7 @@ def test_an_unknown_suffix_is_refused_before_the_work(tmp_path, labels):
         embed_taxonomy(labels, tmp_path / "v.txt", SMALL)
 
 
+@pytest.mark.slow
 def test_reconstruction_of_every_kind_of_walk(tmp_path, labels):
     report = reconstruct_taxonomy(labels, SMALL, seeds=2, plot=tmp_path / "figure.png")
     assert (report.labels, report.edges, report.seeds) == (15, 15, 2)
