@@ -117,15 +117,15 @@ def _own_megabytes(process: int) -> float:
     return next((int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("RssAnon")), 0.0)
 
 
-def measure(folder: Path, documents: int, epochs: int) -> Table:
+def measure(folder: Path, documents: int, epochs: int, vectors: str) -> Table:
     """Make the corpus if it is not there, encode it, and train from the store."""
     corpus, taxonomy = folder / f"{documents}.jsonl", folder / "taxonomy.tsv"
     store, model = folder / f"{documents}.store", folder / f"{documents}.model"
     if not corpus.exists():
         write_corpus(corpus, taxonomy, documents)
     costs = {"encode": run("encode", corpus, "--preset", "fast", "--out", store, "--overwrite", "--quiet")}
-    options = ("--taxonomy", taxonomy, "--preset", "fast", "--epochs", epochs, "--overwrite", "--quiet")
-    costs["train"] = run("train", "--train", store, "--out", model, *options)
+    options = ("--taxonomy", taxonomy, "--preset", "fast", "--epochs", epochs, "--vectors", vectors)
+    costs["train"] = run("train", "--train", store, "--out", model, *options, "--overwrite", "--quiet")
     rows = [
         (
             f"taxocaps {name}",
@@ -138,7 +138,8 @@ def measure(folder: Path, documents: int, epochs: int) -> Table:
         for name, cost in costs.items()
     ]
     size = sum(path.stat().st_size for path in store.rglob("*") if path.is_file()) / 2**20
-    note = f"Preset `fast`, {epochs} epoch{'s' if epochs > 1 else ''}; the store has {size:,.0f} MB."
+    trained = f"{epochs} epoch{'s' if epochs > 1 else ''}, word vectors: {vectors}"
+    note = f"Preset `fast`, {trained}; the store has {size:,.0f} MB."
     header = ("", "peak memory", "without mapped files", "wall time", "CPU time", "documents/s")
     return Table(
         f"{documents:,} documents of {WORDS} words: encoding, then training from the store", header, rows, note
@@ -149,13 +150,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--documents", type=int, default=200_000)
     parser.add_argument("--epochs", type=int, default=1)
+    parser.add_argument("--vectors", default="skip-gram", help="none saves half an hour of training word vectors")
     parser.add_argument("--folder", type=Path, help="where corpus, store and model go (default: a temporary folder)")
     parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
     options = parser.parse_args()
     if options.folder:
         options.folder.mkdir(parents=True, exist_ok=True)
     with nullcontext(options.folder) if options.folder else tempfile.TemporaryDirectory() as folder:
-        publish([measure(Path(folder), options.documents, options.epochs)], "store-memory", write=options.write)
+        table = measure(Path(folder), options.documents, options.epochs, options.vectors)
+        publish([table], "store-memory", write=options.write)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
     python benchmarks/walk.py                # a Markdown table
     python benchmarks/walk.py --json
+    python benchmarks/walk.py --write        # into docs/performance.md, too
     python benchmarks/walk.py --skip-start   # without the CPU time of starting commands
 
 A linear model and a small network are trained on the toy corpus; then one of its documents is trained with, labelled,
@@ -28,7 +29,7 @@ from types import FrameType
 from typing import Any
 
 import taxocaps
-from tables import Table
+from tables import Table, publish
 from taxocaps.datasets import toy
 
 PACKAGE = str(Path(taxocaps.__file__).parent) + os.sep
@@ -257,6 +258,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
     parser.add_argument("--skip-start", action="store_true", help="do not measure how commands start")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/performance.md")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -271,9 +273,7 @@ def main() -> None:
         before = [{"command": command, "model": model, **vars(walk)} for (command, model), walk in BEFORE.items()]
         print(json.dumps({"before": before, "walks": found, "start": seconds}, indent=2))
         return
-    print(walk_table(walks).markdown())
-    if seconds:
-        print(start_table(seconds).markdown())
+    publish([walk_table(walks), *([start_table(seconds)] if seconds else [])], "walk", write=options.write)
 
 
 def _write_toy(folder: Path) -> None:
