@@ -1,10 +1,11 @@
 """What users get: predictions, model cards and reports, the same types for Python, the command line, HTTP and pages."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["FitReport", "ModelCard", "Prediction", "ScoredLabel", "TaxonomyLabel", "TaxonomyView"]
+__all__ = ["FitReport", "ModelCard", "Prediction", "ScoredLabel", "TaxonomyLabel", "TaxonomyView", "finite"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,3 +103,16 @@ class TaxonomyView:
     model: str
     roots: tuple[str, ...]
     labels: tuple[TaxonomyLabel, ...]
+
+
+def finite(value: Any) -> Any:
+    """Plain values with None for the numbers that JSON does not have.
+
+    >>> finite({"f1": float("nan"), "counts": (1, 2)})
+    {'f1': None, 'counts': [1, 2]}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

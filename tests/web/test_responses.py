@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from taxocaps.web.responses import INTERNAL_ERROR, ApiError, error_response, finite, json_bytes, json_response
+from taxocaps.results import finite
+from taxocaps.web.responses import INTERNAL_ERROR, ApiError, error_response, json_bytes, json_response
 
 
 def test_an_error_with_and_without_a_field():

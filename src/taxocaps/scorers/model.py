@@ -1,6 +1,5 @@
 """A fitted model: a scorer with its calibration, its thresholds and its taxonomy; from documents to labels."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,7 +15,7 @@ from taxocaps.errors import CorpusError
 from taxocaps.metrics.calibration import calibration_error
 from taxocaps.metrics.diagnosis import Diagnosis, diagnose
 from taxocaps.metrics.evaluation import Evaluation, evaluate
-from taxocaps.results import FitReport, ModelCard, Prediction, ScoredLabel, TaxonomyLabel, TaxonomyView
+from taxocaps.results import FitReport, ModelCard, Prediction, ScoredLabel, TaxonomyLabel, TaxonomyView, finite
 from taxocaps.scorers.base import Examples, FitContext, ModelConfig, Scorer
 from taxocaps.scorers.decision import (
     DECISION_RULES,
@@ -136,7 +135,7 @@ class FittedModel:
 
     def card(self, name: str | None = None) -> ModelCard:
         """What the model is and how good it is; `name` is what it is called, such as its folder."""
-        metrics = _finite(self.metrics)
+        metrics = finite(self.metrics)
         return ModelCard(
             name=name or self.name.model,
             model=self.name.model,
@@ -247,12 +246,3 @@ _OF_CARD = ("parameters", "epochs", "best_epoch", "documents", "validation", "te
 def _parents(classes: Classes) -> list[tuple[str, ...]]:
     """The parents of each label, be they columns or not; top labels are siblings of each other."""
     return [classes.taxonomy.parents(name) or (VIRTUAL_ROOT,) for name in classes.names]
-
-
-def _finite(value: Any) -> Any:
-    """Plain values without the numbers that JSON does not have."""
-    if isinstance(value, Mapping):
-        return {str(key): _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

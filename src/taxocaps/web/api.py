@@ -14,13 +14,13 @@ from starlette.types import ASGIApp
 from taxocaps._version import __version__
 from taxocaps.errors import CorpusError
 from taxocaps.explanations.explanation import Explanation
-from taxocaps.results import Prediction, TaxonomyView
+from taxocaps.results import Prediction, TaxonomyView, finite
 from taxocaps.web import schemas
 from taxocaps.web.batching import Batcher
 from taxocaps.web.limits import BodyMiddleware, HostMiddleware, ServeConfig, TokenMiddleware, check_lengths
 from taxocaps.web.observability import Log, Metrics, ObservabilityMiddleware
 from taxocaps.web.pages import PAGE_PATHS, docs_page, page_routes
-from taxocaps.web.responses import ApiError, add_error_handlers, finite, json_bytes, json_response
+from taxocaps.web.responses import ApiError, add_error_handlers, json_bytes, json_response
 from taxocaps.workflows.serve import ExplainJob, ServedModel, make_document, make_jobs
 
 __all__ = ["OPEN_PATHS", "Service"]

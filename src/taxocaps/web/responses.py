@@ -1,7 +1,6 @@
 """JSON responses; all errors have one shape, `{"error": {"message": ..., "field": ...}}`."""
 
 import json
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,7 +15,6 @@ __all__ = [
     "ApiError",
     "add_error_handlers",
     "error_response",
-    "finite",
     "json_bytes",
     "json_response",
 ]
@@ -54,19 +52,6 @@ def json_response(content: Any, status: int = 200, headers: Mapping[str, str] | 
 def json_bytes(content: Any) -> bytes:
     """Plain values as JSON."""
     return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")
-
-
-def finite(value: Any) -> Any:
-    """Plain values with None for the numbers that JSON does not have.
-
-    >>> finite({"f1": float("nan"), "counts": (1, 2)})
-    {'f1': None, 'counts': [1, 2]}
-    """
-    if isinstance(value, Mapping):
-        return {str(key): finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def error_response(error: ApiError) -> Response:
