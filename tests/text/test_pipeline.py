@@ -135,7 +135,7 @@ def test_options(tmp_path):
     [
         ({"language": "english"}, r"text\.language: no lemmas for language 'english'; did you mean en\?"),
         ({"language": "pl"}, r"text\.stop_words: no list for language 'pl'"),
-        ({"tokenizer": "word"}, r"text\.tokenizer must be words, none, .*; got 'word'; did you mean words\?"),
+        ({"tokenizer": "word"}, r"text\.tokenizer must be words, plain, none, .*; got 'word'; did you mean words\?"),
         ({"tokenizer": "spacy:"}, r"text\.tokenizer must be .*; got 'spacy:'; did you mean spacy:NAME\?"),
         ({"tokenizer": "nowhere:f"}, r"text\.tokenizer: the module of 'nowhere:f' cannot be imported"),
         ({"stop_words": "defualt"}, r"text\.stop_words must be default, none or a file .*; no file 'defualt'"),
@@ -208,3 +208,27 @@ def test_characters_in_lower_case_with_one_space_for_many():
 def test_plain_words_keep_stop_words_and_marks():
     pipeline = TextPipeline(TextConfig(tokenizer="plain", language="xx"))
     assert words_of(pipeline, "Is THIS the end?! No...") == ["is", "this", "the", "end", "?!", "no"]
+
+
+@pytest.mark.parametrize("tokenizer", ["words", "plain"])
+@pytest.mark.parametrize(
+    "text",
+    ["Mr. Musk told 5.2 pct of the U.S. analysts. He's gone!", "", "Straße, naïve café\n\nzwei", "a_b 1,000 x-y it's"],
+)
+def test_raw_tokens_are_read_as_the_text_itself(tokenizer, text):
+    pipeline = TextPipeline(TextConfig(tokenizer=tokenizer))
+    raw = TextPipeline(TextConfig(tokenizer="raw")).tokenize([text, text])
+    read, expected = pipeline.reread(raw), pipeline.tokenize([text, text])
+    assert list(read.documents()) == list(expected.documents())
+
+
+def test_ready_tokens_among_raw_ones_stay_as_they_are():
+    raw = TextPipeline(TextConfig(tokenizer="raw")).tokenize([["The", "cars"], "The cars"])
+    assert list(TextPipeline(TextConfig()).reread(raw).documents()) == [["The", "cars"], ["car"]]
+
+
+def test_words_read_from_raw_tokens_know_where_they_stand():
+    text = "Old cars. New ones!"
+    raw = TextPipeline(TextConfig(tokenizer="raw")).tokenize([text], spans=True)
+    read = TextPipeline(TextConfig(tokenizer="plain")).reread(raw)
+    assert [text[start:end].lower() for start, end in read.spans.tolist()][:4] == ["old", "cars", "new", "ones"]

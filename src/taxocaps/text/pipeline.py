@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from taxocaps.config import Config, fingerprint
 from taxocaps.errors import TextError
 from taxocaps.text.normalize import LONGEST_WORD, Normalizer, lemmatizer, load_stop_words, read_stop_words
-from taxocaps.text.tokenizers import code_of, custom_tokenizer, raw_tokens, spacy_tokenizer
+from taxocaps.text.tokenizers import code_of, custom_tokenizer, raw_tokens, raw_tokens_with_marks, spacy_tokenizer
 from taxocaps.text.tokens import Tokens, gather, joined_spans, locate
 
 __all__ = ["Content", "TextConfig", "TextPipeline"]
@@ -35,7 +35,8 @@ class TextConfig(Config):
         language: Code of the language, such as `en`.
         tokenizer: `words` (the built-in rules), `plain` (words as they are, in lower case, with stop words, `!` and
             `?`), `none` (ready tokens between white space), `characters` (each a token, in lower case), `spacy:NAME`
-            (a spaCy pipeline, by package or path), or `module:function` (a callable from a text to a list of words).
+            (a spaCy pipeline, by package or path), `module:function` (a callable from a text to a list of words), or
+            `raw` (for joined models: the tokens of the text itself, which members read as `words` or `plain`).
             The other keys apply to `words`; spaCy has its own language, lemmas and, by default, stop words; what the
             others give is final.
         lemmas: Whether words are replaced by their lemmas.
@@ -97,12 +98,27 @@ class TextPipeline:
         tokens = gather(pieces, self._words_of)
         return replace(tokens, spans=np.concatenate([np.zeros((0, 2), np.int64), *found]))
 
+    def reread(self, raw: Tokens) -> Tokens:
+        """The words of documents that were tokenised before, by a pipeline with the tokenizer `raw`.
+
+        Only `words` and `plain` begin with raw tokens; ready tokens of documents stay as they are.
+
+        >>> raw = TextPipeline(TextConfig(tokenizer="raw")).tokenize(["Cars were sold!"])
+        >>> TextPipeline(TextConfig()).reread(raw).document(0)
+        ['car', 'sell']
+        >>> TextPipeline(TextConfig(tokenizer="plain")).reread(raw).document(0)
+        ['cars', 'were', 'sold', '!']
+        """
+        read = _plain_words if self.config.tokenizer == "plain" else self._words_of
+        return raw.expanded(lambda word: (word[1:],) if word.startswith(_READY) else tuple(read(word)))
+
     def _document_pieces(self, content: Content) -> Iterable[Piece]:
         if isinstance(content, str):
             return self._pieces(content)
         if self.is_by_character:
             return self._pieces(" ".join(content))
-        return zip(filter(None, content), strict=True)
+        words = filter(None, content)
+        return zip(map(_READY.__add__, words) if self.config.tokenizer == "raw" else words, strict=True)
 
     def _spans(self, content: Content, pieces: Iterable[Piece]) -> NDArray[np.int64]:
         if self.is_by_character:
@@ -151,6 +167,8 @@ def _parts(config: TextConfig) -> tuple[Callable[[str], Iterable[Piece]], Callab
     name = config.tokenizer
     if name == "words":
         return raw_tokens, _normalizer(config)
+    if name == "raw":
+        return raw_tokens_with_marks, _finished
     built_in: dict[str, Callable[[str], Iterable[str]]] = {
         "none": str.split,
         "plain": _plain_words,
@@ -174,11 +192,11 @@ def _foreign_tokenizer(name: str, config: TextConfig) -> Callable[[str], Iterabl
     kind, colon, rest = name.partition(":")
     if not (kind and colon and rest):
         nearest = difflib.get_close_matches(
-            name, ["words", "none", "characters", "spacy:NAME", "module:function"], n=1, cutoff=0.5
+            name, ["words", "plain", "none", "characters", "raw", "spacy:NAME", "module:function"], n=1, cutoff=0.5
         )
         hint = f"; did you mean {nearest[0]}?" if nearest else ""
         raise TextError(
-            f"text.tokenizer must be words, none, characters, spacy:NAME or module:function; got {name!r}{hint}"
+            f"text.tokenizer must be words, plain, none, characters, raw, spacy:NAME or module:function; got {name!r}{hint}"
         )
     if kind != "spacy":
         return custom_tokenizer(name)
@@ -201,6 +219,9 @@ def _stop_words(config: TextConfig) -> frozenset[str]:
         raise TextError(f"text.stop_words must be default, none or a file with one word a line; no file {str(path)!r}")
     return read_stop_words(path)
 
+
+_READY = "\x1f"
+"""Stands before the ready tokens of a document among raw ones: they are words already."""
 
 _PLAIN = re.compile(r"\w+|[!?]+")
 

@@ -19,6 +19,7 @@ __all__ = [
     "ends_sentence",
     "is_dotted",
     "raw_tokens",
+    "raw_tokens_with_marks",
     "spacy_tokenizer",
     "split_raw",
     "word_runs",
@@ -30,10 +31,11 @@ _DOTTED = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}")
 
 @dataclass(frozen=True)
 class _Patterns:
-    """Words, and raw tokens: words with glued-on sentence ends, or lone marks that end a sentence."""
+    """Words; raw tokens: words with glued-on sentence ends, or lone marks that end a sentence; and those with all `!?`."""
 
     word: re.Pattern[str]
     raw: re.Pattern[str]
+    marked: re.Pattern[str]
 
     @classmethod
     def of(cls, marks: str, lower: str, flags: re.RegexFlag) -> "_Patterns":
@@ -42,7 +44,7 @@ class _Patterns:
         word = rf"{run}(?:['’.&·]{run}|,(?<=\d,)\d{{3}}(?!\w))*+"
         end = rf"[^\w\s.!?…]*+[.!?…]++[^\w\s,;:]*+(?=\s++[^\w\s]*+[^\W{lower}])"
         raw = rf"{word}(?:{end})?+|\n\s*\n|[.!?](?<=\s.)(?=\s)|[。！？｡।॥؟۔።។\u2029]"
-        return cls(re.compile(word, flags), re.compile(raw, flags))
+        return cls(re.compile(word, flags), re.compile(raw, flags), re.compile(rf"{raw}|[!?]++", flags))
 
 
 @cache
@@ -69,6 +71,15 @@ def raw_tokens(text: str) -> list[str]:
     ['Mr.', 'Musk', '5.2', 'pct).', "He's", 'in', 'the', 'U.S', 'now!', '\n\n', 'End']
     """
     return _patterns(text).raw.findall(text)
+
+
+def raw_tokens_with_marks(text: str) -> list[str]:
+    """The raw tokens of a text, and its other exclamation and question marks, which tell much in short texts.
+
+    >>> raw_tokens_with_marks("So good!! Really?")
+    ['So', 'good!!', 'Really', '?']
+    """
+    return _patterns(text).marked.findall(text)
 
 
 def split_raw(raw: str) -> tuple[str, str]:

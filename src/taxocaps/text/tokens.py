@@ -2,7 +2,7 @@
 
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TypeVar
@@ -82,6 +82,20 @@ class Tokens:
             None if self.spans is None else self.spans[positions],
         )
 
+    def expanded(self, words_of: Callable[[str], tuple[str, ...]]) -> "Tokens":
+        """The same documents with each word replaced by others: none, one or several.
+
+        Args:
+            words_of: From a word to those that replace it, where "" ends a sentence; asked once for each distinct word.
+
+        >>> tokens = gather([["Old", "cars."]], lambda piece: (piece,))
+        >>> tokens.expanded({"Old": (), "cars.": ("car", "")}.__getitem__).document(0)
+        ['car']
+        """
+        used, pieces = np.unique(self.ids, return_inverse=True)
+        replaced = [words_of(self.words[index]) for index in used.tolist()]
+        return _expanded(replaced, pieces.astype(np.int32), self.offsets, self.spans)
+
     def counts(self) -> NDArray[np.int64]:
         """How often each of `words` occurs; int64 [words]."""
         return np.bincount(self.ids, minlength=len(self.words))
@@ -131,12 +145,7 @@ def gather(documents: Iterable[Iterable[Piece]], words_of: Callable[[Piece], tup
     for document in documents:
         pieces.extend(map(number_of_piece.__getitem__, document))
         ends.append(len(pieces))
-    words_of_piece = list(map(words_of, number_of_piece))
-    number_of_word: _Numbering[str] = _Numbering({"": 0})
-    words = np.fromiter(map(number_of_word.__getitem__, chain.from_iterable(words_of_piece)), np.int32)
-    lengths = np.fromiter(map(len, words_of_piece), np.int64, len(words_of_piece))
-    marked, starts = _expand(words, lengths, np.frombuffer(pieces, np.int32))
-    return _without_marks(marked, starts[ends], tuple(number_of_word)[1:])
+    return _expanded(list(map(words_of, number_of_piece)), np.frombuffer(pieces, np.int32), np.array(ends))
 
 
 class _Numbering(dict[Piece, int]):
@@ -147,16 +156,30 @@ class _Numbering(dict[Piece, int]):
         return number
 
 
-def _expand(
-    words: NDArray[np.int32], lengths: NDArray[np.int64], pieces: NDArray[np.int32]
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """The words of all pieces one after the other, and where in them each piece starts, [pieces + 1]."""
+def _expanded(
+    words_of_piece: Sequence[tuple[str, ...]],
+    pieces: NDArray[np.int32],
+    bounds: NDArray[np.int64],
+    spans: NDArray[np.int64] | None = None,
+) -> Tokens:
+    """The words of all pieces one after the other.
+
+    Args:
+        words_of_piece: The words of each distinct piece, with "" where a sentence ends.
+        pieces: The pieces of all documents, as indices into `words_of_piece`.
+        bounds: Where in `pieces` each document begins, and the end; [documents + 1].
+        spans: Where each piece stands in its text.
+    """
+    number_of_word: _Numbering[str] = _Numbering({"": 0})
+    words = np.fromiter(map(number_of_word.__getitem__, chain.from_iterable(words_of_piece)), np.int32)
+    lengths = np.fromiter(map(len, words_of_piece), np.int64, len(words_of_piece))
     first = np.cumsum(lengths) - lengths  # of each distinct piece, in `words`
     repeats = lengths[pieces]
     starts = np.zeros(len(pieces) + 1, np.int64)
     np.cumsum(repeats, out=starts[1:])
-    positions = np.repeat(first[pieces] - starts[:-1], repeats) + np.arange(starts[-1])
-    return words[positions], starts
+    marked = words[np.repeat(first[pieces] - starts[:-1], repeats) + np.arange(starts[-1])]
+    found = _without_marks(marked, starts[bounds], tuple(number_of_word)[1:])
+    return found if spans is None else replace(found, spans=np.repeat(spans, repeats, axis=0)[marked != 0])
 
 
 def _without_marks(marked: NDArray[np.int32], bounds: NDArray[np.int64], words: tuple[str, ...]) -> Tokens:
