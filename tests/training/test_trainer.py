@@ -327,3 +327,32 @@ def main(folder, devices, pause):
 
 if __name__ == "__main__":
     main(Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]))
+
+
+def test_without_validation_the_last_epoch_is_kept(examples, tagger, config, tmp_path, one_thread):
+    objective = tagger()
+    report = train(objective, examples(40), None, config(epochs=3, patience=1), folder=tmp_path / "run")
+    assert (report.epochs, report.best_epoch) == (3, 3)
+    assert [set(row) & {"loss", "micro_f1"} for row in report.history] == [{"loss"}] * 3
+    saved = torch.load(tmp_path / "run" / "last.ckpt", weights_only=True)["state_dict"]
+    assert all(torch.equal(saved[f"objective.{name}"], value) for name, value in objective.state_dict().items())
+
+
+def test_an_interrupted_run_without_validation_ends_with_the_same_weights(
+    examples, tagger, config, stopping, tmp_path, one_thread
+):
+    options = config(epochs=4)
+    whole = tagger()
+    train(whole, examples(40), None, options, folder=tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        train(stopping(12, KeyboardInterrupt()), examples(40), None, options, folder=tmp_path / "cut")
+    resumed = tagger()
+    train(resumed, examples(40), None, options, folder=tmp_path / "cut", resume=True)
+    assert all(torch.equal(value, resumed.state_dict()[name]) for name, value in whole.state_dict().items())
+
+
+def test_few_documents_are_read_in_more_epochs(examples, tagger, config, tmp_path, one_thread):
+    report = train(
+        tagger(), examples(40), None, config(epochs=2, batch_size=8, min_steps=20), folder=tmp_path / "run"
+    )
+    assert report.epochs == 4  # of five steps each

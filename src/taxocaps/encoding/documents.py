@@ -124,6 +124,12 @@ class DocumentEncoder:
         tokens = self.pipeline.tokenize([document.content for document in documents], spans=spans)
         return EncodedDocuments(documents, tokens, self.encode_tokens(tokens))
 
+    def reread(self, documents: EncodedDocuments) -> EncodedDocuments:
+        """Documents with raw tokens as this encoder reads them; the texts are not tokenised again."""
+        raw = documents.tokens if documents.indices is None else documents.tokens.select(documents.indices)
+        tokens = self.pipeline.reread(raw)
+        return EncodedDocuments(documents.documents, tokens, self.encode_tokens(tokens))
+
     def encode_tokens(self, tokens: Tokens) -> dict[str, Encoding]:
         """The encodings of tokenised documents."""
         return {name: encoder.encode(tokens) for name, encoder in self.encoders.items()}

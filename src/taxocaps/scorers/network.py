@@ -135,7 +135,7 @@ class NetworkScorer(Scorer):
             raise ConfigError(f"network.kind is missing; there are {', '.join(NETWORKS)}")
         return _config_type(str(kind))
 
-    def fit(self, training: Examples, validation: Examples, context: FitContext) -> FitReport:
+    def fit(self, training: Examples, validation: Examples | None, context: FitContext) -> FitReport:
         """Learn vocabulary, word vectors and label vectors, then train the network."""
         from taxocaps.training.trainer import Examples as Batches
         from taxocaps.training.trainer import train
@@ -148,7 +148,7 @@ class NetworkScorer(Scorer):
         return train(
             self.objective,
             Batches(self.inputs(training.documents), training.labels),
-            Batches(self.inputs(validation.documents), validation.labels),
+            None if validation is None else Batches(self.inputs(validation.documents), validation.labels),
             self.config.training,
             folder=context.folder / "checkpoints",
             seed=self.seed,

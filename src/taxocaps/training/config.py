@@ -11,7 +11,8 @@ class TrainingConfig(Config):
     """Options of training a network.
 
     Attributes:
-        epochs: Maximum number of epochs.
+        epochs: Maximum number of epochs; more for few documents, see `min_steps`.
+        min_steps: With so few documents that all epochs have fewer steps than this, there are more epochs.
         batch_size: Documents of a step, on each device.
         learning_rate: Maximum learning rate of Adam.
         vectors_rate: Factor of the learning rate for word vectors: most words occur rarely.
@@ -29,6 +30,7 @@ class TrainingConfig(Config):
     section: ClassVar[str] = "training"
 
     epochs: Annotated[int, Between(1, 100_000)] = 12
+    min_steps: Annotated[int, Between(0, 1_000_000)] = 0
     batch_size: Annotated[int, Between(1, 100_000)] = 32
     learning_rate: Annotated[float, Between(1e-9, 10)] = 2e-3
     vectors_rate: Annotated[float, Between(0, 1000)] = 16.0
@@ -40,3 +42,16 @@ class TrainingConfig(Config):
     patience: Annotated[int, AtLeast(1)] | None = 5
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     devices: Annotated[int, Between(1, 10_000)] = 1
+
+    def epochs_for(self, documents: int) -> int:
+        """The number of epochs for so many training documents.
+
+        >>> TrainingConfig(epochs=12, batch_size=32, min_steps=1000).epochs_for(320)
+        100
+        """
+        steps = max(1, -(-documents // (self.batch_size * self.devices)))
+        return max(self.epochs, min(-(-self.min_steps // steps), _MOST_EPOCHS))
+
+
+_MOST_EPOCHS = 100
+"""More passes over the same few documents teach a network nothing new."""

@@ -87,9 +87,14 @@ class TrainingModule(LightningModule):
         macro = flat_metrics(truth, csr_array(scores >= best.threshold)).macro.f1
         self.log_dict({"micro_f1": best.f1, "macro_f1": macro}, sync_dist=True)
         # Lightning would log the loss of an epoch only after its validation, too late for the history.
+        self.log("loss", self.take_loss(), sync_dist=True)
+
+    def take_loss(self) -> float:
+        """The mean loss of the documents since it was last asked for."""
         total = sum(loss * documents for loss, documents in self._losses)
-        self.log("loss", total / max(1, sum(documents for _, documents in self._losses)), sync_dist=True)
+        mean = total / max(1, sum(documents for _, documents in self._losses))
         self._losses.clear()
+        return mean
 
     def configure_optimizers(self) -> Any:
         """AdamW, with a group of its own for the word vectors, and the schedule of the learning rate."""

@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -45,7 +45,7 @@ class Examples:
 def train(  # noqa: PLR0913 - a front door: each argument stands for itself
     objective: Objective,
     training: Examples,
-    validation: Examples,
+    validation: Examples | None,
     config: TrainingConfig,
     *,
     folder: Path,
@@ -53,12 +53,13 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
     resume: bool = False,
     progress: Progress = silent,
 ) -> FitReport:
-    """Train an objective; afterwards it has the parameters of its best epoch.
+    """Train an objective; afterwards it has the parameters of its best epoch, or of the last without validation.
 
     Args:
         objective: A network with its loss; an `nn.Module`.
         training: The training documents.
-        validation: The validation documents, for the choice of the best epoch and early stopping.
+        validation: The validation documents, for the choice of the best epoch and early stopping; None trains for all
+            epochs, at whose end the schedule has brought the learning rate to 0.
         config: The options of training.
         folder: Where checkpoints, `history.csv` and TensorBoard's files are written.
         seed: Random seed; on the same machine with one thread, the same seed gives the same parameters.
@@ -71,21 +72,24 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
     """
     folder.mkdir(parents=True, exist_ok=True)
     history = History(folder / "history.csv")
-    best = _checkpoint(folder, _BEST, monitor="micro_f1")
     with _quiet_lightning(), torch.random.fork_rng(devices=()):
-        trainer = _trainer(config, folder, [history, best, ShowProgress(progress)])
+        config = config.replace(epochs=config.epochs_for(len(training.labels.indptr) - 1))
+        trainer = _trainer(config, folder, [history, ShowProgress(progress)], validated=validation is not None)
         share = {"rank": trainer.global_rank, "processes": trainer.world_size}
         batches = loader(training.inputs, training.labels, config.batch_size, seed=seed, **share)
-        validation_batches = loader(validation.inputs, validation.labels, config.batch_size, **share)
+        loaders = [batches]
+        if validation is not None:
+            loaders.append(loader(validation.inputs, validation.labels, config.batch_size, **share))
         module = TrainingModule(objective, config, config.epochs * len(batches), seed)
         if not resume and trainer.is_global_zero:
             (folder / _LAST).unlink(missing_ok=True)
-        _fit(trainer, module, (batches, validation_batches), folder / _LAST, history)
-        weights: Any = _read(folder / _BEST, like=module)["state_dict"] if trainer.is_global_zero else None
+        _fit(trainer, module, loaders, folder / _LAST, history)
+        kept = folder / (_BEST if validation is not None else _LAST)
+        weights: Any = _read(kept, like=module)["state_dict"] if trainer.is_global_zero else None
         module.load_state_dict(trainer.strategy.broadcast(weights))
     module.cpu()
-    best_row = max(history.rows, key=lambda row: row["micro_f1"])
-    return FitReport(len(history.rows), int(best_row["epoch"]), tuple(history.rows))
+    best = max(history.rows, key=lambda row: row["micro_f1"]) if validation is not None else history.rows[-1]
+    return FitReport(len(history.rows), int(best["epoch"]), tuple(history.rows))
 
 
 class ShowProgress(Callback):
@@ -131,9 +135,17 @@ class History(Callback):
 
     def on_validation_end(self, trainer: Trainer, module: LightningModule) -> None:
         """Add the epoch."""
-        if trainer.sanity_checking:
-            return
-        metrics = {name: float(value) for name, value in trainer.callback_metrics.items() if name in _COLUMNS}
+        if not trainer.sanity_checking:
+            found = trainer.callback_metrics.items()
+            self._add(trainer, {name: float(value) for name, value in found if name in _COLUMNS})
+
+    def on_train_epoch_end(self, trainer: Trainer, module: LightningModule) -> None:
+        """Add an epoch without validation."""
+        if not trainer.enable_validation:
+            assert isinstance(module, TrainingModule)
+            self._add(trainer, {"loss": module.take_loss()})
+
+    def _add(self, trainer: Trainer, metrics: Mapping[str, float]) -> None:
         earlier = self.rows[-1]["seconds"] if self.rows else 0.0
         self.rows.append(
             {
@@ -169,13 +181,13 @@ def _check_device(name: str) -> None:
         raise ConfigError(f"training.device={name} is not available on this machine; use auto or cpu")
 
 
-def _trainer(config: TrainingConfig, folder: Path, callbacks: list[Callback]) -> Trainer:
+def _trainer(config: TrainingConfig, folder: Path, callbacks: list[Callback], *, validated: bool) -> Trainer:
     _check_device(config.device)
-    if config.patience is not None:
-        callbacks = [
-            *callbacks,
-            EarlyStopping("micro_f1", mode="max", patience=config.patience, check_on_train_epoch_end=False),
-        ]
+    if validated:
+        callbacks = [*callbacks, _checkpoint(folder, _BEST, monitor="micro_f1")]
+        if config.patience is not None:
+            patience = {"patience": config.patience, "check_on_train_epoch_end": False}
+            callbacks = [*callbacks, EarlyStopping("micro_f1", mode="max", **patience)]
     return Trainer(
         accelerator=config.device if config.device != "cuda" else "gpu",
         devices=config.devices,
@@ -183,36 +195,41 @@ def _trainer(config: TrainingConfig, folder: Path, callbacks: list[Callback]) ->
         max_epochs=config.epochs,
         gradient_clip_val=config.clip,
         # Last in the list, so that the last checkpoint has the state of all other callbacks.
-        callbacks=[*callbacks, _checkpoint(folder, _LAST)],
+        callbacks=[*callbacks, _checkpoint(folder, _LAST, after_validation=validated)],
         logger=TensorBoardLogger(folder, name="tensorboard", version="") if find_spec("tensorboard") else False,
         num_sanity_val_steps=0,
+        limit_val_batches=1.0 if validated else 0,
         use_distributed_sampler=False,
         enable_progress_bar=False,
         enable_model_summary=False,
     )
 
 
-def _checkpoint(folder: Path, name: str, monitor: str | None = None) -> ModelCheckpoint:
+def _checkpoint(
+    folder: Path, name: str, monitor: str | None = None, *, after_validation: bool = True
+) -> ModelCheckpoint:
     return ModelCheckpoint(
         folder,
         filename=Path(name).stem,
         monitor=monitor,
         mode="max",
         save_top_k=1,
-        save_on_train_epoch_end=False,  # after validation
+        save_on_train_epoch_end=not after_validation,
         save_weights_only=monitor is not None,
         enable_version_counter=False,
     )
 
 
 def _fit(
-    trainer: Trainer, module: TrainingModule, loaders: tuple[Any, Any], checkpoint: Path, history: History
+    trainer: Trainer, module: TrainingModule, loaders: Sequence[Any], checkpoint: Path, history: History
 ) -> None:
     """Train from the checkpoint, or from the start if there is none; do nothing if the run had stopped early."""
     state = _read(checkpoint, like=module) if checkpoint.exists() else None
     if state is not None and _has_stopped_early(state) and trainer.world_size == 1:
         history.load_state_dict(state["callbacks"]["History"])
         return
+    if state is not None:  # Lightning begins to read before it tells the sampler which epoch it is
+        loaders[0].sampler.set_epoch(int(state["epoch"]) + 1)
     on_interrupt = signal.getsignal(signal.SIGINT)
     try:
         trainer.fit(module, *loaders, ckpt_path=checkpoint if state is not None else None, weights_only=True)
