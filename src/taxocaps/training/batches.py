@@ -125,7 +125,8 @@ def loader(
         processes: The number of processes.
     """
     sampler = LengthBatches(inputs.lengths, batch_size, seed=seed, rank=rank, processes=processes)
-    return DataLoader(_Batches(inputs, labels), batch_size=None, sampler=sampler)
+    # A generator of its own: a loader draws a number when it begins, and dropout must not depend on when that is.
+    return DataLoader(_Batches(inputs, labels), batch_size=None, sampler=sampler, generator=torch.Generator())
 
 
 def score_documents(
