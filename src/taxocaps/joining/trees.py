@@ -1,0 +1,174 @@
+"""Gradient-boosted trees, fitted by scikit-learn and kept as plain arrays: no pickle, and no scikit-learn to predict."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taxocaps.config import Between, Config
+
+__all__ = ["Trees", "TreesConfig", "fit_trees"]
+
+
+class TreesConfig(Config):
+    """Options of the trees that join evidence.
+
+    Attributes:
+        learning_rate: Weight of each tree.
+        leaves: Leaves of a tree.
+        min_pairs: The least number of pairs of a document and a label in a leaf.
+        penalty: L2 penalty of the values of leaves.
+    """
+
+    section: ClassVar[str] = "join"
+
+    learning_rate: Annotated[float, Between(1e-3, 1)] = 0.08
+    leaves: Annotated[int, Between(2, 255)] = 15
+    min_pairs: Annotated[int, Between(1, 1_000_000)] = 20
+    penalty: Annotated[float, Between(0, 1e6)] = 5.0
+
+
+@dataclass(frozen=True, eq=False)
+class Trees:
+    """The logit of a probability as a sum of trees.
+
+    Attributes:
+        roots: int32 [trees], the root of each tree.
+        features: int32 [nodes], the feature that an inner node looks at.
+        thresholds: float64 [nodes]; a row whose feature is at most this goes to the left.
+        missing_left: uint8 [nodes], whether a row without the feature (NaN) goes to the left.
+        left: int32 [nodes], the left child; -1 for a leaf.
+        right: int32 [nodes], the right child; -1 for a leaf.
+        values: float64 [nodes], the value of a leaf; for an inner node the mean of its leaves, weighted by the rows
+            that training had in them.
+        baseline: float64 [1], the logit before all trees.
+    """
+
+    roots: NDArray[np.int32]
+    features: NDArray[np.int32]
+    thresholds: NDArray[np.float64]
+    missing_left: NDArray[np.uint8]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    values: NDArray[np.float64]
+    baseline: NDArray[np.float64]
+
+    def logits(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
+        """The logit of each row of features, float32 [rows, features]."""
+        from taxocaps.joining.kernels import sum_trees
+
+        sums = np.full(len(rows), self.baseline[0])
+        sum_trees(np.ascontiguousarray(rows, np.float32), self.roots, self._nodes, self.values, sums)
+        return sums
+
+    def contributions(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
+        """What each feature adds to the logit of each row, [rows, features] (Saabas 2014).
+
+        Going down a tree, the change of the value at a node belongs to the feature that the node looks at. With the
+        baseline and the values of all roots, contributions sum to the logit.
+        """
+        from taxocaps.joining.kernels import sum_contributions
+
+        sums = np.zeros(rows.shape)
+        sum_contributions(np.ascontiguousarray(rows, np.float32), self.roots, self._nodes, self.values, sums)
+        return sums
+
+    @property
+    def _nodes(self) -> tuple[Any, ...]:
+        return self.features, self.thresholds, self.missing_left, self.left, self.right
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All arrays by name, to be saved."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], width: int) -> Self:
+        """Trees from their arrays, which are checked: a damaged file must not lead outside of them.
+
+        Args:
+            arrays: As `arrays` gives them.
+            width: The number of features of a row.
+
+        Raises:
+            ValueError: If the arrays do not fit together.
+        """
+        trees = cls(**{field.name: np.ascontiguousarray(arrays[field.name]) for field in fields(cls)})
+        if not trees._is_sound(width):
+            raise ValueError("the trees do not fit together")
+        return trees
+
+    def _is_sound(self, width: int) -> bool:
+        """Whether every node leads to later nodes of the same arrays, so that every walk ends."""
+        count, index = len(self.values), np.arange(len(self.values))
+        wanted = {"roots": np.int32, "features": np.int32, "left": np.int32, "right": np.int32}
+        wanted |= {"thresholds": np.float64, "missing_left": np.uint8, "values": np.float64, "baseline": np.float64}
+        arrays = self.arrays()
+        if any(arrays[name].dtype != kind or arrays[name].ndim != 1 for name, kind in wanted.items()):
+            return False
+        if any(len(array) != count for name, array in arrays.items() if name not in ("roots", "baseline")):
+            return False
+        inner = self.left >= 0
+        children = np.concatenate([self.left[inner], self.right[inner]])
+        return bool(
+            len(self.baseline) == 1
+            and ((self.roots >= 0) & (self.roots < count)).all()
+            and (children > np.tile(index[inner], 2)).all()
+            and (children < count).all()
+            and ((self.features[inner] >= 0) & (self.features[inner] < width)).all()
+            and np.isfinite(self.values).all()
+        )
+
+
+def fit_trees(
+    rows: NDArray[np.float32], truth: NDArray[np.bool_], config: TreesConfig, count: int, seed: int = 0
+) -> Trees:
+    """Fit trees to the logistic loss by gradient boosting over histograms.
+
+    Args:
+        rows: float32 [rows, features]; NaN where a feature is missing.
+        truth: bool [rows].
+        config: The options.
+        count: Number of trees.
+        seed: Random seed.
+    """
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    model = HistGradientBoostingClassifier(
+        max_iter=count,
+        learning_rate=config.learning_rate,
+        max_leaf_nodes=config.leaves,
+        min_samples_leaf=min(config.min_pairs, max(1, len(rows) // 20)),
+        l2_regularization=config.penalty,
+        max_bins=127,
+        early_stopping=False,
+        random_state=seed,
+    ).fit(rows, truth)
+    # scikit-learn has no public way to its trees other than pickle; a test compares the predictions.
+    nodes = [predictors[0].nodes for predictors in model._predictors]
+    return _assembled(nodes, float(np.ravel(model._baseline_prediction)[0]))
+
+
+def _assembled(trees: list[Any], baseline: float) -> Trees:
+    """One set of arrays for the nodes of all trees; children come after their parents, as scikit-learn has them."""
+    sizes = np.array([len(nodes) for nodes in trees])
+    roots = np.cumsum(sizes) - sizes
+    nodes, shift = np.concatenate(trees), np.repeat(roots, sizes)
+    is_leaf = nodes["is_leaf"].astype(bool)
+    left, right = (np.where(is_leaf, -1, nodes[side].astype(np.int64) + shift) for side in ("left", "right"))
+    values = np.where(is_leaf, nodes["value"], 0.0)
+    rows = nodes["count"].astype(np.float64)
+    for node in np.flatnonzero(~is_leaf)[::-1].tolist():
+        below = [left[node], right[node]]
+        values[node] = rows[below] @ values[below] / max(rows[below].sum(), 1.0)
+    return Trees(
+        roots.astype(np.int32),
+        nodes["feature_idx"].astype(np.int32),
+        nodes["num_threshold"].astype(np.float64),
+        nodes["missing_go_to_left"].astype(np.uint8),
+        left.astype(np.int32),
+        right.astype(np.int32),
+        values,
+        np.array([baseline]),
+    )

@@ -1,0 +1,74 @@
+"""Trees as arrays: the same predictions as scikit-learn's, contributions that add up, and damage that is noticed."""
+
+import numpy as np
+import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+from taxocaps.joining.trees import Trees, TreesConfig, fit_trees
+
+
+@pytest.fixture(scope="module")
+def data():
+    generator = np.random.default_rng(0)
+    rows = generator.normal(size=(1_500, 5)).astype(np.float32)
+    rows[generator.random(rows.shape) < 0.1] = np.nan
+    truth = np.nan_to_num(rows[:, 0]) + np.nan_to_num(rows[:, 1]) * np.nan_to_num(rows[:, 2]) > 0.3
+    return rows, truth
+
+
+@pytest.fixture(scope="module")
+def trees(data):
+    return fit_trees(*data, TreesConfig(), 20)
+
+
+def test_logits_are_those_of_scikit_learn(data, trees):
+    rows, truth = data
+    options = {"learning_rate": 0.08, "max_leaf_nodes": 15, "min_samples_leaf": 20, "l2_regularization": 5.0}
+    peer = HistGradientBoostingClassifier(max_iter=20, max_bins=127, early_stopping=False, random_state=0, **options)
+    peer.fit(rows, truth)
+    unseen = np.random.default_rng(1).normal(size=(300, 5)).astype(np.float32)
+    unseen[::7, 2] = np.nan
+    np.testing.assert_allclose(trees.logits(unseen), peer.decision_function(unseen), rtol=1e-9, atol=1e-9)
+
+
+def test_contributions_sum_to_the_logit(data, trees):
+    rows = data[0][:200]
+    start = trees.baseline[0] + trees.values[trees.roots].sum()
+    np.testing.assert_allclose(start + trees.contributions(rows).sum(axis=1), trees.logits(rows), atol=1e-9)
+
+
+def test_features_without_influence_contribute_nothing(data, trees):
+    found = np.abs(trees.contributions(data[0])).mean(axis=0)
+    assert found[:3].min() > 5 * found[3:].max()
+
+
+def test_saved_arrays_give_the_same_logits(data, trees):
+    again = Trees.from_arrays(trees.arrays(), width=5)
+    assert np.array_equal(again.logits(data[0]), trees.logits(data[0]))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"left": lambda array: np.where(array >= 0, 0, array)},  # a walk that would never end
+        {"right": lambda array: np.where(array >= 0, 10**6, array)},
+        {"features": lambda array: array + 5},
+        {"features": lambda array: array - 9},
+        {"roots": lambda array: array - 1},
+        {"values": lambda array: array[:-1]},
+        {"values": lambda array: array * np.nan},
+        {"thresholds": lambda array: array.astype(np.float32)},
+        {"baseline": lambda array: np.zeros(0)},
+    ],
+)
+def test_damaged_arrays_are_refused(trees, damage):
+    arrays = trees.arrays()
+    for name, change in damage.items():
+        arrays[name] = change(arrays[name])
+    with pytest.raises(ValueError, match="fit together"):
+        Trees.from_arrays(arrays, width=5)
+
+
+def test_the_same_seed_gives_the_same_trees(data, trees):
+    again = fit_trees(*data, TreesConfig(), 20)
+    assert all(np.array_equal(array, again.arrays()[name]) for name, array in trees.arrays().items())
