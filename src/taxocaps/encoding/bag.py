@@ -71,7 +71,7 @@ class BagOfWords:
 
     def transform(self, documents: EncodedDocuments) -> csr_array:
         """The vectors of documents; CSR float64 [documents, V]."""
-        parts = [self._counts(tokens) for tokens in documents.token_chunks()]
+        parts = [self.counts(tokens) for tokens in documents.token_chunks()]
         if not parts:
             return csr_array((0, len(self.idf)), dtype=np.float64)
         bags = csr_array(vstack(parts, format="csr"))
@@ -87,7 +87,7 @@ class BagOfWords:
             return any(gram in self.vocabulary for gram in _ngrams(word))
         return word in self.vocabulary
 
-    def _counts(self, tokens: Tokens) -> csr_array:
+    def counts(self, tokens: Tokens) -> csr_array:
         """How often each known feature occurs in each document; CSR [documents, V]."""
         names, counts = _FEATURES[self.config.features](tokens)
         columns = self.vocabulary.ids(names) - Vocabulary.FIRST

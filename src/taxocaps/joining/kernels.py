@@ -1,4 +1,4 @@
-"""Numba kernels of joining: walking down trees, and looking up neighbours."""
+"""Numba kernels of joining: walking down trees."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from taxocaps.compiled import kernel
 
-__all__ = ["nearest", "sum_contributions", "sum_trees"]
+__all__ = ["sum_contributions", "sum_trees"]
 
 Floats = NDArray[np.float32]
 Int32s = NDArray[np.int32]
@@ -47,41 +47,3 @@ def sum_contributions(
                 child = _child(rows[index], node, nodes)
                 sums[index, features[node]] += values[child] - values[node]
                 node = child
-
-
-@kernel
-def nearest(
-    queries: Any,
-    columns: Any,
-    query_folds: Int32s,
-    folds: Int32s,
-    most_documents: int,
-    indices: Int32s,
-    similarities: Floats,
-) -> None:
-    """For each query the most similar documents of other folds, in no order; both results are [queries, k].
-
-    Args:
-        queries: The CSR arrays (indptr, indices, data) of vectors of length 1.
-        columns: The CSC arrays of the documents.
-        query_folds: The fold of each query.
-        folds: The fold of each document.
-        most_documents: Words of more documents than this tell little, and are passed over.
-        indices: Filled with indices of documents.
-        similarities: Filled with cosines; 0 where there is no further neighbour.
-    """
-    starts, words, values = queries
-    column_starts, documents, weights = columns
-    found = np.zeros(len(folds), np.float32)
-    for query in range(len(starts) - 1):
-        found[:] = 0
-        for position in range(starts[query], starts[query + 1]):
-            word = words[position]
-            if column_starts[word + 1] - column_starts[word] <= most_documents:
-                for entry in range(column_starts[word], column_starts[word + 1]):
-                    found[documents[entry]] += values[position] * weights[entry]
-        worst = 0
-        for document in range(len(folds)):
-            if found[document] > similarities[query, worst] and folds[document] != query_folds[query]:
-                indices[query, worst], similarities[query, worst] = document, found[document]
-                worst = np.argmin(similarities[query])

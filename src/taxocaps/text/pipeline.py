@@ -112,6 +112,15 @@ class TextPipeline:
         read = _plain_words if self.config.tokenizer == "plain" else self._words_of
         return raw.expanded(lambda word: (word[1:],) if word.startswith(_READY) else tuple(read(word)))
 
+    def parts(self, word: str) -> tuple[str, ...]:
+        """The words inside a word or a name, which may be an identifier such as `shortest_paths` or `facet::tag`.
+
+        >>> TextPipeline(TextConfig()).parts("networkx.shortest_paths")
+        ('networkx', 'short', 'path')
+        """
+        pieces = _PARTS.findall(word.removeprefix(_READY))
+        return tuple(found for piece in pieces for found in self._words_of(piece) if found)
+
     def _document_pieces(self, content: Content) -> Iterable[Piece]:
         if isinstance(content, str):
             return self._pieces(content)
@@ -223,6 +232,7 @@ def _stop_words(config: TextConfig) -> frozenset[str]:
 _READY = "\x1f"
 """Stands before the ready tokens of a document among raw ones: they are words already."""
 
+_PARTS = re.compile(r"[^\W_]+")
 _PLAIN = re.compile(r"\w+|[!?]+")
 
 
