@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["FitReport", "ModelCard", "Prediction", "ScoredLabel", "TaxonomyLabel", "TaxonomyView", "finite"]
+__all__ = ["FitReport", "ModelCard", "Prediction", "ScoredLabel", "Standing", "TaxonomyLabel", "TaxonomyView", "finite"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +37,30 @@ class Prediction:
         return {"id": self.id, "labels": labels, **({"warning": self.warning} if self.warning else {})}
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How good a member of a joined model is, or all of them together, on documents that were not learned from."""
+
+    name: str
+    micro_f1: float
+    macro_f1: float
+
+
 @dataclass(frozen=True)
 class FitReport:
-    """What fitting came to: epochs trained, the one that was kept, and the metrics of every epoch, if there are any."""
+    """What fitting came to.
+
+    Attributes:
+        epochs: Epochs that were trained.
+        best_epoch: The one that was kept.
+        history: The metrics of every epoch.
+        standings: The members of a joined model, and the joined model last, with their out-of-fold metrics.
+    """
 
     epochs: int = 0
     best_epoch: int = 0
     history: Sequence[Mapping[str, float]] = field(default_factory=tuple)
+    standings: Sequence[Standing] = field(default_factory=tuple)
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,13 @@ class EncodedDocuments:
         indices = np.asarray(indices, np.int64)
         return replace(self, indices=indices if self.indices is None else self.indices[indices])
 
+    def with_others(self, others: "EncodedDocuments") -> "EncodedDocuments":
+        """These documents and others that have no encodings either, together in memory."""
+        if self.encodings or others.encodings:
+            raise ValueError("only documents without encodings can be put together")
+        parts = [one.tokens if one.indices is None else one.tokens.select(one.indices) for one in (self, others)]
+        return EncodedDocuments([*self.documents, *others.documents], Tokens.concatenate(parts), {})
+
     def encoding(self, name: str) -> Encoding:
         """One of the encodings, of the documents meant."""
         encoding = self.encodings[name]

@@ -1,7 +1,7 @@
 """Gradient-boosted trees, fitted by scikit-learn and kept as plain arrays: no pickle, and no scikit-learn to predict."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -74,6 +74,10 @@ class Trees:
         sums = np.zeros(rows.shape)
         sum_contributions(np.ascontiguousarray(rows, np.float32), self.roots, self._nodes, self.values, sums)
         return sums
+
+    def first(self, count: int) -> "Trees":
+        """The first trees alone."""
+        return replace(self, roots=self.roots[:count])
 
     @property
     def _nodes(self) -> tuple[Any, ...]:

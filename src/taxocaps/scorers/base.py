@@ -1,18 +1,21 @@
 """What every scorer does: learn from encoded documents, and score labels."""
 
+import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import vstack
 
 from taxocaps.config import Between, Config
 from taxocaps.corpus.labels import Classes, LabelConfig
 from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
+from taxocaps.files import atomic_path
 from taxocaps.progress import Progress, silent
 from taxocaps.registry import Registry
 from taxocaps.results import FitReport
@@ -20,7 +23,7 @@ from taxocaps.scorers.decision import DecisionConfig
 from taxocaps.text.pipeline import TextConfig
 from taxocaps.text.vocabulary import Vocabulary
 
-__all__ = ["SCORERS", "Examples", "FitContext", "ModelConfig", "Scorer", "make_scorer"]
+__all__ = ["SCORERS", "CrossFit", "Examples", "FitContext", "ModelConfig", "Scorer", "make_scorer", "out_of_fold"]
 
 
 class ModelConfig(Config):
@@ -30,13 +33,18 @@ class ModelConfig(Config):
         scorer: The kind of scorer.
         labels: How the labels of documents are understood.
         text: How texts become words.
-        validation: Share of the training documents that is held out when no validation documents are given.
+        folds: Number of folds: every training document is scored by a model that was fitted without it, thresholds and
+            calibration come from these scores, and the model is fitted once more on all documents; 0 holds out a share
+            of the documents instead.
+        validation: The share of training documents that is held out without folds, if no validation documents are
+            given; afterwards the model is fitted once more on all documents.
         decision: How scores become labels.
     """
 
     scorer: str
     labels: LabelConfig = LabelConfig()
     text: TextConfig = TextConfig()
+    folds: Annotated[int, Between(0, 20)] = 0
     validation: Annotated[float, Between(0.001, 0.9)] = 0.1
     decision: DecisionConfig = DecisionConfig()
 
@@ -60,6 +68,10 @@ class Examples:
         """Some of them."""
         return Examples(self.documents.select(indices), self.labels[indices])
 
+    def with_others(self, others: "Examples") -> "Examples":
+        """These and others together, as one set of documents in memory."""
+        return Examples(self.documents.with_others(others.documents), vstack([self.labels, others.labels], format="csr"))
+
 
 @dataclass(frozen=True)
 class FitContext:
@@ -78,6 +90,45 @@ class FitContext:
     threads: int = 1
     progress: Progress = silent
     tell: Callable[[str], None] = lambda message: None
+
+    def within(self, *names: str) -> "FitContext":
+        """The same for a part of the work, in a folder of its own."""
+        folder = self.folder.joinpath(*names)
+        folder.mkdir(parents=True, exist_ok=True)
+        return replace(self, folder=folder)
+
+    def called(self, name: str) -> "FitContext":
+        """The same for a part of the work that goes by a name in progress reports."""
+
+        def report(stage: str, done: int, total: int | None = None, note: str = "") -> None:
+            self.progress(f"{name}: {stage}", done, total, note)
+
+        return replace(self, progress=report)
+
+    def kept(self, name: str, compute: Callable[[], NDArray[np.float32]]) -> NDArray[np.float32]:
+        """An array that is computed once: a resumed run reads it, and what computing left in the folder goes."""
+        path = self.folder / f"{name}.npy"
+        if not (self.resume and path.exists()):
+            found = compute()
+            for other in self.folder.iterdir():
+                shutil.rmtree(other) if other.is_dir() else other.unlink()
+            with atomic_path(path) as part, part.open("wb") as file:
+                np.save(file, found)
+        result: NDArray[np.float32] = np.load(path, allow_pickle=False)
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class CrossFit:
+    """A scorer fitted on all documents, and what it says of each document without having seen it.
+
+    Attributes:
+        report: What fitting on all documents came to.
+        scores: float32 [documents, L], out-of-fold scores.
+    """
+
+    report: FitReport
+    scores: NDArray[np.float32]
 
 
 class Scorer(ABC):
@@ -138,8 +189,21 @@ class Scorer(ABC):
         """The number of learned weights."""
 
     @abstractmethod
-    def fit(self, training: Examples, validation: Examples, context: FitContext) -> FitReport:
-        """Learn from `training`; `validation` may decide when to stop."""
+    def fit(self, training: Examples, validation: Examples | None, context: FitContext) -> FitReport:
+        """Learn from `training`; `validation`, if there are any, may decide when to stop."""
+
+    def cross_fit(self, training: Examples, folds: NDArray[np.int64], context: FitContext) -> CrossFit:
+        """Score every training document by a scorer fitted without its fold, then fit this one on all documents.
+
+        Scores of finished folds lie in the folder of `context`, so that a resumed run does not repeat them.
+
+        Args:
+            training: The documents.
+            folds: int64 [documents], the fold of each.
+            context: Where and how.
+        """
+        scores = out_of_fold(self, training, folds, context)
+        return CrossFit(self.fit(training, None, context.within("all")), scores)
 
     @abstractmethod
     def scores(self, documents: EncodedDocuments) -> NDArray[np.float32]:
@@ -172,7 +236,11 @@ class Scorer(ABC):
 SCORERS: Registry[type[Scorer]] = Registry(
     "scorer",
     "taxocaps.scorers",
-    {"linear": "taxocaps.scorers.linear:LinearScorer", "network": "taxocaps.scorers.network:NetworkScorer"},
+    {
+        "joined": "taxocaps.scorers.joined:JoinedScorer",
+        "linear": "taxocaps.scorers.linear:LinearScorer",
+        "network": "taxocaps.scorers.network:NetworkScorer",
+    },
 )
 """The kinds of scorers."""
 
@@ -189,3 +257,31 @@ def make_scorer(config: ModelConfig, classes: Classes, seed: int, threads: int =
     scorer = SCORERS[config.scorer](config, classes, seed)
     scorer.threads = threads
     return scorer
+
+
+def out_of_fold(
+    scorer: Scorer, training: Examples, folds: NDArray[np.int64], context: FitContext
+) -> NDArray[np.float32]:
+    """The scores of all documents, those of each fold by a scorer like this one that was fitted without them.
+
+    Args:
+        scorer: Not fitted; it stays as it is.
+        training: The documents.
+        folds: int64 [documents], the fold of each.
+        context: Where and how; the scores of a fold are written there when they are complete.
+    """
+    scores = np.zeros((len(training), len(scorer.classes)), np.float32)
+    count = int(folds.max()) + 1
+    for fold in range(count):
+        inside = np.flatnonzero(folds == fold)
+        within = context.called(f"fold {fold + 1} of {count}").within(f"fold-{fold}")
+
+        def fit_and_score(inside: NDArray[np.int64] = inside, within: FitContext = within) -> NDArray[np.float32]:
+            one = make_scorer(scorer.config, scorer.classes, scorer.seed, scorer.threads)
+            one.encoder, one.start = scorer.encoder, scorer.start
+            rest = np.setdiff1d(np.arange(len(training)), inside)
+            one.fit(training.select(rest), None, within)
+            return one.scores(training.documents.select(inside))
+
+        scores[inside] = within.kept("scores", fit_and_score)
+    return scores

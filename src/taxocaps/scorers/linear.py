@@ -1,13 +1,15 @@
 """Linear classifiers over bags of words as scorers."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from taxocaps.config import Between
 from taxocaps.encoding.bag import BagConfig, BagOfWords
 from taxocaps.encoding.documents import EncodedDocuments
 from taxocaps.errors import CorpusError, ModelError
@@ -15,7 +17,7 @@ from taxocaps.linear.config import LinearConfig
 from taxocaps.linear.methods import METHODS, word_contributions
 from taxocaps.linear.model import LinearTask, LinearWeights
 from taxocaps.results import FitReport
-from taxocaps.scorers.base import Examples, FitContext, ModelConfig, Scorer
+from taxocaps.scorers.base import CrossFit, Examples, FitContext, ModelConfig, Scorer
 from taxocaps.text.vocabulary import Vocabulary
 
 __all__ = ["LinearModelConfig", "LinearScorer"]
@@ -28,11 +30,13 @@ class LinearModelConfig(ModelConfig):
 
     Attributes:
         scorer: The kind of scorer.
+        folds: Number of folds.
         bag: How words are counted.
         linear: How the classifiers are fitted.
     """
 
     scorer: Literal["linear"] = "linear"
+    folds: Annotated[int, Between(0, 20)] = 5
     bag: BagConfig = BagConfig()
     linear: LinearConfig = LinearConfig()
 
@@ -45,32 +49,61 @@ class LinearScorer(Scorer):
     bag: BagOfWords
     weights: LinearWeights
 
-    def fit(self, training: Examples, validation: Examples, context: FitContext) -> FitReport:
+    def fit(self, training: Examples, validation: Examples | None, context: FitContext) -> FitReport:
         """Count words, then fit the classifiers; validation documents are not needed."""
+        bags = self._learn_bag(training.documents)
+        self.weights = self._fit_weights(bags, training.labels, context)
+        return FitReport()
+
+    def cross_fit(self, training: Examples, folds: NDArray[np.int64], context: FitContext) -> CrossFit:
+        """Words are counted once for all folds: how rare a word is does not depend on labels."""
+        bags = self._learn_bag(training.documents)
+        scores = np.zeros(training.labels.shape, np.float32)
+        count = int(folds.max()) + 1
+        for fold in range(count):
+            rest, inside = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+            within = context.called(f"fold {fold + 1} of {count}").within(f"fold-{fold}")
+            scores[inside] = within.kept("scores", partial(self._fit_and_score, bags, training.labels, rest, within))
+        self.weights = self._fit_weights(bags, training.labels, context)
+        return CrossFit(FitReport(), scores)
+
+    def scores(self, documents: EncodedDocuments) -> NDArray[np.float32]:
+        """How well each label fits each document; a document without a known word has no score."""
+        return self._scores(self.weights, self.bag.transform(documents))
+
+    def _learn_bag(self, documents: EncodedDocuments) -> csr_array:
+        """Choose the words that count; returns the vectors of the documents."""
         if self.start is not None:
             raise ModelError("linear models do not start from another model; train on all documents together")
-        self._take(BagOfWords.learn(training.documents, self.config.bag))
+        self._take(BagOfWords.learn(documents, self.config.bag))
         if not self.vocabulary.words:
             raise CorpusError(
                 f"no word occurs in {self.config.bag.min_documents} training documents; "
                 "give more text, or a smaller bag.min_documents"
             )
+        return self.bag.transform(documents)
+
+    def _fit_weights(self, bags: csr_array, labels: csr_array, context: FitContext) -> LinearWeights:
         task = LinearTask(
-            self.bag.transform(training.documents),
-            csr_array(training.labels),
+            bags,
+            csr_array(labels),
             self.classes,
             self.config.linear,
             seed=self.seed,
             threads=context.threads,
             progress=context.progress,
         )
-        self.weights = METHODS[self.config.linear.structure].fit(task)
-        return FitReport()
+        return METHODS[self.config.linear.structure].fit(task)
 
-    def scores(self, documents: EncodedDocuments) -> NDArray[np.float32]:
-        """How well each label fits each document; a document without a known word has no score."""
-        bags = self.bag.transform(documents)
-        scores = METHODS[self.config.linear.structure].scores(self.weights.margins(bags), self.classes)
+    def _fit_and_score(
+        self, bags: csr_array, labels: csr_array, rest: NDArray[np.int64], context: FitContext
+    ) -> NDArray[np.float32]:
+        """The scores of all documents that are not among `rest`, by weights fitted to those."""
+        inside = np.setdiff1d(np.arange(bags.shape[0]), rest)
+        return self._scores(self._fit_weights(bags[rest], labels[rest], context), bags[inside])
+
+    def _scores(self, weights: LinearWeights, bags: csr_array) -> NDArray[np.float32]:
+        scores = METHODS[self.config.linear.structure].scores(weights.margins(bags), self.classes)
         scores[np.diff(bags.indptr) == 0] = 0
         return scores
 

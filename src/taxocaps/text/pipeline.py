@@ -109,8 +109,13 @@ class TextPipeline:
         >>> TextPipeline(TextConfig(tokenizer="plain")).reread(raw).document(0)
         ['cars', 'were', 'sold', '!']
         """
-        read = _plain_words if self.config.tokenizer == "plain" else self._words_of
-        return raw.expanded(lambda word: (word[1:],) if word.startswith(_READY) else tuple(read(word)))
+        return raw.expanded(self.read)
+
+    def read(self, raw: str) -> tuple[str, ...]:
+        """The words of one raw token, and "" if it ends a sentence."""
+        if raw.startswith(_READY):
+            return (raw[1:],)
+        return tuple(_plain_words(raw)) if self.config.tokenizer == "plain" else self._words_of(raw)
 
     def parts(self, word: str) -> tuple[str, ...]:
         """The words inside a word or a name, which may be an identifier such as `shortest_paths` or `facet::tag`.

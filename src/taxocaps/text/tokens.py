@@ -82,6 +82,20 @@ class Tokens:
             None if self.spans is None else self.spans[positions],
         )
 
+    @classmethod
+    def concatenate(cls, parts: Sequence["Tokens"]) -> "Tokens":
+        """The documents of several sets of tokens one after the other, without spans."""
+        number_of_word: _Numbering[str] = _Numbering()
+        ids, offsets, ends, last = [], [np.zeros(1, np.int64)], [], 0
+        for part in parts:
+            numbers = np.fromiter(map(number_of_word.__getitem__, part.words), np.int32, len(part.words))
+            ids.append(numbers[part.ids])
+            offsets.append(part.offsets[1:] + last)
+            ends.append(part.sentence_ends + last)
+            last += len(part.ids)
+        arrays = (np.concatenate(found) for found in (ids, offsets, ends))
+        return cls(tuple(number_of_word), *arrays)
+
     def expanded(self, words_of: Callable[[str], tuple[str, ...]]) -> "Tokens":
         """The same documents with each word replaced by others: none, one or several.
 
