@@ -1,16 +1,15 @@
-"""One-vs-rest classifiers: binary problems over the same documents, solved by liblinear (Fan et al. 2008)."""
+"""One-vs-rest classifiers: binary problems over the same documents."""
 
-import warnings
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from taxocaps.corpus.labels import Classes
-from taxocaps.linear.config import LinearConfig
 from taxocaps.linear.model import LinearTask, LinearWeights, SparseRow, documents_by_label, sparse_row, stack
 from taxocaps.metrics.calibration import logistic
 
@@ -23,10 +22,13 @@ CERTAIN = 30.0
 """The margin of a problem with positives only; -CERTAIN with negatives only. Its logistic function is 1 in float32."""
 
 _PROBLEMS_PER_CALL = 16
-"""Problems that a process is given at a time."""
+"""Problems that a thread is given at a time."""
 
-_MIN_PARALLEL_WORK = 300_000_000
-"""Features times problems, about ten seconds; with less, starting processes takes longer than it saves."""
+_PASSES = 5
+"""Passes over the documents, or those that still change, between two looks at the duality gap."""
+
+_GAP_FACTOR = 10
+"""The relative duality gap at which a solver stops, as a multiple of `linear.tolerance`."""
 
 
 def fit_one_vs_rest(task: LinearTask) -> LinearWeights:
@@ -68,7 +70,7 @@ class BinaryProblems:
     positives: tuple[Documents, ...]
 
     def parts(self) -> Iterator["BinaryProblems"]:
-        """The same in parts that are small enough for parallel processes."""
+        """The same in parts that are small enough for parallel threads."""
         for start in range(0, len(self.rows), _PROBLEMS_PER_CALL):
             part = slice(start, start + _PROBLEMS_PER_CALL)
             yield BinaryProblems(self.documents, self.rows[part], self.positives[part])
@@ -77,69 +79,71 @@ class BinaryProblems:
 def fit_problems(task: LinearTask, problems: Sequence[BinaryProblems], constants: NDArray[np.float32]) -> LinearWeights:
     """Solve all problems; one with positives only has the margin `CERTAIN`, one with negatives only `-CERTAIN`.
 
-    Threads are processes: liblinear releases the interpreter's lock, but has one random generator for all threads, so
-    that results would depend on timing. Small tasks are solved in this process.
+    By dual coordinate descent (Hsieh et al. 2008, Yu et al. 2011), the algorithm of liblinear, over one copy of the
+    features: compiled code releases the interpreter's lock, and problems are solved in parallel threads.
 
     Args:
         task: The documents; their labels are not used.
         problems: The problems.
         constants: float32 [K], the intercepts of the rows that no problem fills.
     """
-    from joblib import Parallel, delayed  # type: ignore[import-untyped]
-
-    X = _prepared(task.X)
+    solver = _Solver(task)
     parts = [part for group in problems for part in group.parts()]
     rows: list[SparseRow] = [(np.empty(0, np.int32), np.empty(0, np.float32))] * len(constants)
     intercept = constants.copy()
     done, total, unfinished = 0, sum(len(part.rows) for part in parts), 0
-    workers = task.threads if X.nnz * total >= _MIN_PARALLEL_WORK else 1
-    pool = Parallel(n_jobs=workers, return_as="generator")
-    solved = pool(delayed(_solve)(X, part, task.config, task.seed) for part in parts)
-    for part, solutions in zip(parts, solved, strict=True):
-        for row, (weights, constant, has_converged) in zip(part.rows, solutions, strict=True):
-            rows[row], intercept[row] = weights, constant
-            unfinished += not has_converged
-        done += len(part.rows)
-        task.progress("classifiers", done, total, f"{unfinished} stopped at linear.iterations" if unfinished else "")
-    return LinearWeights(stack(rows, X.shape[1]), intercept)
+    with ThreadPoolExecutor(task.threads) as pool:
+        for part, solutions in zip(parts, pool.map(solver.solve, parts), strict=True):
+            for row, (weights, constant, has_converged) in zip(part.rows, solutions, strict=True):
+                rows[row], intercept[row] = weights, constant
+                unfinished += not has_converged
+            done += len(part.rows)
+            note = f"{unfinished} stopped at linear.iterations" if unfinished else ""
+            task.progress("classifiers", done, total, note)
+    return LinearWeights(stack(rows, task.X.shape[1]), intercept)
 
 
-def _prepared(X: csr_array) -> csr_array:
-    """The features in the types of liblinear: converted once, not for each problem."""
-    X = csr_array(X, dtype=np.float64)
-    return csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
+class _Solver:
+    """Solves binary problems over the same features."""
 
+    def __init__(self, task: LinearTask) -> None:
+        X = csr_array(task.X, dtype=np.float32)
+        self._rows = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int64))
+        self._lengths = np.asarray(X.multiply(X).sum(axis=1), np.float64).ravel() + 1  # with the 1 of the intercept
+        self._width, self._config, self._seed = X.shape[1], task.config, task.seed
 
-def _solve(
-    X: csr_array, problems: BinaryProblems, config: LinearConfig, seed: int
-) -> list[tuple[SparseRow, float, bool]]:
-    """The weights and the intercept of each problem, and whether the solver converged."""
-    documents = problems.documents
-    part = X if len(documents) == X.shape[0] else _prepared(X[documents])
-    if not part.nnz:  # liblinear needs at least one feature
-        part = csr_array(([0.0], ([0], [0])), shape=part.shape)
-        part = _prepared(part)
-    return [_solve_one(part, np.isin(documents, positives), config, seed) for positives in problems.positives]
+    def solve(self, problems: BinaryProblems) -> list[tuple[SparseRow, float, bool]]:
+        """The weights and the intercept of each problem, and whether the solver converged."""
+        return [self._solve_one(problems.documents.astype(np.int64), found) for found in problems.positives]
 
+    def _solve_one(self, documents: NDArray[np.int64], positives: Documents) -> tuple[SparseRow, float, bool]:
+        if len(positives) in (0, len(documents)):
+            return (np.empty(0, np.int32), np.empty(0, np.float32)), CERTAIN if len(positives) else -CERTAIN, True
+        signs = np.full(len(self._lengths), -1.0)
+        signs[positives] = 1
+        alphas, w = np.zeros(len(signs), np.float32), np.zeros(self._width + 1)
+        has_converged = False
+        for done in range(0, self._config.iterations, _PASSES):
+            penalty = float(np.square(w).sum()) / 2  # not by BLAS: its threads would wait for one another
+            gap, cost = self._descend(signs, alphas, w, documents, done)
+            if gap <= _GAP_FACTOR * self._config.tolerance * (penalty + cost):
+                has_converged = True
+                break
+            self._descend(signs, alphas, w, np.flatnonzero(alphas), done + 1)  # the support vectors alone
+        return sparse_row(w[:-1], self._config.drop_below), float(w[-1]), has_converged
 
-def _solve_one(
-    X: csr_array, is_positive: NDArray[np.bool_], config: LinearConfig, seed: int
-) -> tuple[SparseRow, float, bool]:
-    from sklearn import config_context
+    def _descend(
+        self,
+        signs: NDArray[np.float64],
+        alphas: NDArray[np.float32],
+        w: NDArray[np.float64],
+        visited: NDArray[np.int64],
+        turn: int,
+    ) -> tuple[float, float]:
+        """Some passes over documents; returns the duality gap and the cost of errors that the first one met."""
+        from taxocaps.linear.kernels import descend_label
 
-    if is_positive.all() or not is_positive.any():
-        return (np.empty(0, np.int32), np.empty(0, np.float32)), CERTAIN if is_positive.all() else -CERTAIN, True
-    solver = _solver(config, seed)
-    with warnings.catch_warnings(), config_context(assume_finite=True, skip_parameter_validation=True):
-        warnings.simplefilter("ignore")  # solvers that did not converge are reported by progress
-        solver.fit(X, is_positive)
-    has_converged = bool(np.max(solver.n_iter_) < config.iterations)
-    return sparse_row(solver.coef_[0], config.drop_below), float(solver.intercept_[0]), has_converged
-
-
-def _solver(config: LinearConfig, seed: int) -> Any:
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.svm import LinearSVC
-
-    options = {"C": config.C, "tol": config.tolerance, "max_iter": config.iterations, "random_state": seed}
-    return LogisticRegression(solver="liblinear", **options) if config.loss == "logistic" else LinearSVC(**options)
+        config, seed = self._config, np.uint64(self._seed) << np.uint64(32) | np.uint64(turn)
+        fixed = (1.0, config.C, config.loss == "logistic", visited, _PASSES, seed)
+        found: tuple[float, float] = descend_label(*self._rows, self._lengths, signs, alphas, w, *fixed)
+        return found
