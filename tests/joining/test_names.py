@@ -35,7 +35,10 @@ def names():
 
 @given(
     st.lists(st.lists(st.sampled_from("abcd"), max_size=12), max_size=4),
-    st.lists(st.lists(st.lists(st.sampled_from("abcx"), min_size=1, max_size=3).map(tuple), max_size=3, unique=True), max_size=4),
+    st.lists(
+        st.lists(st.lists(st.sampled_from("abcx"), min_size=1, max_size=3).map(tuple), max_size=3, unique=True),
+        max_size=4,
+    ),
 )
 def test_phrases_are_found_as_a_loop_finds_them(documents, phrases):
     tokens = gather(documents, lambda word: (word,))

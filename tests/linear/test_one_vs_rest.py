@@ -1,5 +1,7 @@
 """Binary problems, and one-vs-rest classifiers against scikit-learn."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -8,9 +10,17 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
+import taxocaps.linear.one_vs_rest
 from taxocaps.linear.config import LinearConfig
 from taxocaps.linear.model import LinearTask, documents_by_label
-from taxocaps.linear.one_vs_rest import CERTAIN, BinaryProblems, fit_one_vs_rest, fit_problems, logistic_scores
+from taxocaps.linear.one_vs_rest import (
+    CERTAIN,
+    BinaryProblems,
+    fit_each_one_vs_rest,
+    fit_one_vs_rest,
+    fit_problems,
+    logistic_scores,
+)
 from taxocaps.progress import silent
 
 
@@ -79,3 +89,23 @@ def test_margins_are_those_of_scikit_learn(loss, C, tree):
 def test_scores_are_the_logistic_function_of_margins(tree):
     margins = np.linspace(-5, 5, 10, dtype=np.float32).reshape(2, 5)
     np.testing.assert_allclose(logistic_scores(margins, tree.classes), expit(margins), rtol=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+def test_products_of_documents_lead_to_the_same_weights_as_features(loss, tree, monkeypatch):
+    task = LinearTask(tree.X, tree.Y, tree.classes, LinearConfig(loss=loss, drop_below=0.0, tolerance=1e-9))
+    monkeypatch.setattr(taxocaps.linear.one_vs_rest, "_MOST_PRODUCTS", 0)
+    by_features = fit_one_vs_rest(task)
+    monkeypatch.setattr(taxocaps.linear.one_vs_rest, "_MOST_PRODUCTS", 10**6)
+    monkeypatch.setattr(taxocaps.linear.one_vs_rest._Solver, "_is_wide", lambda self, problems: True)
+    by_products = fit_one_vs_rest(task)
+    np.testing.assert_allclose(by_products.coef.toarray(), by_features.coef.toarray(), atol=2e-4)
+    np.testing.assert_allclose(by_products.intercept, by_features.intercept, atol=2e-4)
+
+
+def test_each_subset_of_documents_is_learned_from_alone(tree):
+    task = LinearTask(tree.X, tree.Y, tree.classes, LinearConfig())
+    subsets = [np.arange(0, 60, 2), np.arange(30)]
+    for documents, weights in zip(subsets, fit_each_one_vs_rest(task, subsets), strict=True):
+        alone = fit_one_vs_rest(replace(task, X=tree.X[documents], Y=tree.Y[documents]))
+        np.testing.assert_allclose(weights.margins(tree.X), alone.margins(tree.X), atol=0.05)

@@ -352,7 +352,5 @@ def test_an_interrupted_run_without_validation_ends_with_the_same_weights(
 
 
 def test_few_documents_are_read_in_more_epochs(examples, tagger, config, tmp_path, one_thread):
-    report = train(
-        tagger(), examples(40), None, config(epochs=2, batch_size=8, min_steps=20), folder=tmp_path / "run"
-    )
+    report = train(tagger(), examples(40), None, config(epochs=2, batch_size=8, min_steps=20), folder=tmp_path / "run")
     assert report.epochs == 4  # of five steps each

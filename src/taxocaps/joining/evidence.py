@@ -134,7 +134,12 @@ class EvidenceMaker:
         ranks = np.argsort(np.argsort(-known, axis=1, kind="stable"), axis=1, kind="stable")
         values = mean[documents, labels]
         finite = [np.where(np.isfinite(one), one, np.nan) for one in (best, second)]
-        return [values, values - finite[0][documents], *(one[documents] for one in finite), np.log1p(ranks[documents, labels])]
+        return [
+            values,
+            values - finite[0][documents],
+            *(one[documents] for one in finite),
+            np.log1p(ranks[documents, labels]),
+        ]
 
     @cached_property
     def _relatives(self) -> tuple[csr_array, ...]:

@@ -214,7 +214,9 @@ class Phrases:
             tokens: The documents.
         """
         words, edges, children, terms_of = self._trie
-        ids = np.array([words.get(word, -1) for word in tokens.words], np.int64)[tokens.ids]  # as the trie numbers words
+        ids = np.array([words.get(word, -1) for word in tokens.words], np.int64)[
+            tokens.ids
+        ]  # as the trie numbers words
         ends = np.repeat(tokens.offsets[1:], tokens.lengths)  # of the document of each word
         document = np.repeat(np.arange(len(tokens)), tokens.lengths)
         counts = np.zeros((len(tokens), len(self.phrases)), np.float32)

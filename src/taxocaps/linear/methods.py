@@ -3,8 +3,8 @@
 Fitting imports scikit-learn or numba; scores and contributions need neither.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from taxocaps.corpus.labels import Classes
 from taxocaps.linear.config import LinearConfig
 from taxocaps.linear.model import LinearTask, LinearWeights, Nodes
-from taxocaps.linear.one_vs_rest import fit_one_vs_rest, logistic_scores
+from taxocaps.linear.one_vs_rest import fit_each_one_vs_rest, fit_one_vs_rest, logistic_scores
 from taxocaps.linear.recursive import fit_recursive
 from taxocaps.linear.structured import fit_structured, structured_scores
 from taxocaps.linear.top_down import fit_top_down, top_down_scores
@@ -29,15 +29,25 @@ class Method:
     Attributes:
         fit: Fits weights with K rows; what they stand for depends on the method.
         scores: Turns margins, [n, K], into scores, float32 [n, L], from 0 to 1.
+        fit_each: Fits the same to several subsets of the documents, given as their indices.
     """
 
     fit: Callable[[LinearTask], LinearWeights]
     scores: Callable[[NDArray[np.float32], Classes], NDArray[np.float32]]
+    fit_each: Callable[[LinearTask, Iterable[NDArray[np.int64]]], Iterator[LinearWeights]] | None = None
+
+    def fit_subsets(self, task: LinearTask, subsets: Iterable[NDArray[np.int64]]) -> Iterator[LinearWeights]:
+        """Weights fitted to one subset of the documents after another."""
+        if self.fit_each is not None:
+            yield from self.fit_each(task, subsets)
+        else:
+            for documents in subsets:
+                yield self.fit(replace(task, X=task.X[documents], Y=task.Y[documents]))
 
 
 METHODS: Mapping[str, Method] = MappingProxyType(
     {
-        "flat": Method(fit_one_vs_rest, logistic_scores),
+        "flat": Method(fit_one_vs_rest, logistic_scores, fit_each_one_vs_rest),
         "top_down": Method(fit_top_down, top_down_scores),
         "recursive": Method(fit_recursive, logistic_scores),
         "structured": Method(fit_structured, structured_scores),

@@ -70,7 +70,9 @@ class Examples:
 
     def with_others(self, others: "Examples") -> "Examples":
         """These and others together, as one set of documents in memory."""
-        return Examples(self.documents.with_others(others.documents), vstack([self.labels, others.labels], format="csr"))
+        return Examples(
+            self.documents.with_others(others.documents), vstack([self.labels, others.labels], format="csr")
+        )
 
 
 @dataclass(frozen=True)
@@ -105,10 +107,14 @@ class FitContext:
 
         return replace(self, progress=report)
 
+    def has(self, name: str) -> bool:
+        """Whether an earlier run has computed an array."""
+        return self.resume and (self.folder / f"{name}.npy").exists()
+
     def kept(self, name: str, compute: Callable[[], NDArray[np.float32]]) -> NDArray[np.float32]:
         """An array that is computed once: a resumed run reads it, and what computing left in the folder goes."""
         path = self.folder / f"{name}.npy"
-        if not (self.resume and path.exists()):
+        if not self.has(name):
             found = compute()
             for other in self.folder.iterdir():
                 shutil.rmtree(other) if other.is_dir() else other.unlink()

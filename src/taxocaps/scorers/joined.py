@@ -167,9 +167,7 @@ class JoinedScorer(Scorer):
         if self.config.text.tokenizer != "raw":
             return any(member.knows(word) for member in self.members.values())
         return any(
-            member.knows(read)
-            for member in self.members.values()
-            for read in member.encoder.pipeline.read(word)
+            member.knows(read) for member in self.members.values() for read in member.encoder.pipeline.read(word)
         )
 
     @property

@@ -1,7 +1,6 @@
 """Linear classifiers over bags of words as scorers."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -52,19 +51,23 @@ class LinearScorer(Scorer):
     def fit(self, training: Examples, validation: Examples | None, context: FitContext) -> FitReport:
         """Count words, then fit the classifiers; validation documents are not needed."""
         bags = self._learn_bag(training.documents)
-        self.weights = self._fit_weights(bags, training.labels, context)
+        self.weights = METHODS[self.config.linear.structure].fit(self._task(bags, training.labels, context))
         return FitReport()
 
     def cross_fit(self, training: Examples, folds: NDArray[np.int64], context: FitContext) -> CrossFit:
         """Words are counted once for all folds: how rare a word is does not depend on labels."""
         bags = self._learn_bag(training.documents)
-        scores = np.zeros(training.labels.shape, np.float32)
         count = int(folds.max()) + 1
+        contexts = [context.called(f"fold {fold + 1} of {count}").within(f"fold-{fold}") for fold in range(count)]
+        missing = [fold for fold in range(count) if not contexts[fold].has("scores")]
+        subsets = [*(np.flatnonzero(folds != fold) for fold in missing), np.arange(len(training))]
+        method = METHODS[self.config.linear.structure]
+        fitted = method.fit_subsets(self._task(bags, training.labels, context), subsets)
+        scores = np.zeros(training.labels.shape, np.float32)
         for fold in range(count):
-            rest, inside = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-            within = context.called(f"fold {fold + 1} of {count}").within(f"fold-{fold}")
-            scores[inside] = within.kept("scores", partial(self._fit_and_score, bags, training.labels, rest, within))
-        self.weights = self._fit_weights(bags, training.labels, context)
+            inside = np.flatnonzero(folds == fold)
+            scores[inside] = contexts[fold].kept("scores", lambda rows=inside: self._scores(next(fitted), bags[rows]))
+        self.weights = next(fitted)
         return CrossFit(FitReport(), scores)
 
     def scores(self, documents: EncodedDocuments) -> NDArray[np.float32]:
@@ -83,8 +86,8 @@ class LinearScorer(Scorer):
             )
         return self.bag.transform(documents)
 
-    def _fit_weights(self, bags: csr_array, labels: csr_array, context: FitContext) -> LinearWeights:
-        task = LinearTask(
+    def _task(self, bags: csr_array, labels: csr_array, context: FitContext) -> LinearTask:
+        return LinearTask(
             bags,
             csr_array(labels),
             self.classes,
@@ -93,14 +96,6 @@ class LinearScorer(Scorer):
             threads=context.threads,
             progress=context.progress,
         )
-        return METHODS[self.config.linear.structure].fit(task)
-
-    def _fit_and_score(
-        self, bags: csr_array, labels: csr_array, rest: NDArray[np.int64], context: FitContext
-    ) -> NDArray[np.float32]:
-        """The scores of all documents that are not among `rest`, by weights fitted to those."""
-        inside = np.setdiff1d(np.arange(bags.shape[0]), rest)
-        return self._scores(self._fit_weights(bags[rest], labels[rest], context), bags[inside])
 
     def _scores(self, weights: LinearWeights, bags: csr_array) -> NDArray[np.float32]:
         scores = METHODS[self.config.linear.structure].scores(weights.margins(bags), self.classes)

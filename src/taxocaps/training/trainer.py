@@ -220,9 +220,7 @@ def _checkpoint(
     )
 
 
-def _fit(
-    trainer: Trainer, module: TrainingModule, loaders: Sequence[Any], checkpoint: Path, history: History
-) -> None:
+def _fit(trainer: Trainer, module: TrainingModule, loaders: Sequence[Any], checkpoint: Path, history: History) -> None:
     """Train from the checkpoint, or from the start if there is none; do nothing if the run had stopped early."""
     state = _read(checkpoint, like=module) if checkpoint.exists() else None
     if state is not None and _has_stopped_early(state) and trainer.world_size == 1:
