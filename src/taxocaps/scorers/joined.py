@@ -113,11 +113,11 @@ class JoinedScorer(Scorer):
 
     def fit(self, training: Examples, validation: Examples | None, context: FitContext) -> FitReport:
         """Learn from all documents, as `cross_fit` does."""
-        from taxocaps.scorers.folds import assign_folds, copies
+        from taxocaps.scorers.folds import assign_folds, near_copies
 
         documents = training if validation is None else training.with_others(validation)
         count = self.config.folds_for(len(documents))
-        folds = assign_folds(documents.labels, copies(documents.documents), count, self.seed)
+        folds = assign_folds(documents.labels, near_copies(documents.documents), count, self.seed)
         return self.cross_fit(documents, folds, context).report
 
     def cross_fit(self, training: Examples, folds: NDArray[np.int64], context: FitContext) -> CrossFit:
