@@ -21,6 +21,8 @@ TEXTS = [
 ]
 TERMS = [["Balance of Payments"], ["shortest paths"], ["Trade/Commerce"], ["zebra crossing", "interests"]]
 
+TITLES = ["Balance of Payments", "graph shortest paths", "Trade/Commerce", "zebra crossing"]
+
 
 def encoded(texts):
     return DocumentEncoder(RAW, {}).encode([Document(text) for text in texts])
@@ -28,7 +30,7 @@ def encoded(texts):
 
 @pytest.fixture(scope="module")
 def names():
-    found = LabelNames(TERMS, RAW)
+    found = LabelNames(TERMS, TITLES, RAW)
     found.fit(encoded(TEXTS))
     return found
 
@@ -64,6 +66,12 @@ def test_coverage_is_the_share_of_a_names_words(names):
     assert not found[3].any()
 
 
+def test_full_coverage_counts_the_words_of_the_whole_name(names):
+    found = names.evidence(encoded(["the shortest paths", "the shortest paths of a graph"]))
+    assert found["coverage"][:, 1] == pytest.approx([1, 1])
+    assert found["full coverage"][0, 1] < found["full coverage"][1, 1] == pytest.approx(1)
+
+
 def test_likeness_sees_the_spelling_of_words(names):
     found = names.evidence(encoded(["A path in the graphs.", "Tradesmen."]))["likeness"]
     assert found[0].argmax() == 1
@@ -82,7 +90,7 @@ def test_chunks_give_the_same_as_all_documents_together(names):
 
 def test_saved_names_measure_the_same(names, tmp_path):
     arrays = names.save(tmp_path)
-    again = LabelNames(TERMS, RAW)
+    again = LabelNames(TERMS, TITLES, RAW)
     again.load(tmp_path, arrays)
     expected = names.evidence(encoded(TEXTS))
     for name, values in again.evidence(encoded(TEXTS)).items():

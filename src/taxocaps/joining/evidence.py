@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from taxocaps.corpus.labels import Classes
+from taxocaps.joining.names import LabelNames
 
 __all__ = ["EvidenceMaker", "Pairs", "logit"]
 
@@ -23,7 +24,7 @@ _FURTHER = 10
 def logit(scores: Dense) -> Dense:
     """The logit of scores from 0 to 1, kept finite.
 
-    >>> logit(np.array([0.5, 0.0], np.float32)).round(1).tolist()
+    >>> logit(np.array([0.5, 0.0])).round(1).tolist()
     [0.0, -13.8]
     """
     inside = np.clip(scores, _NEAR_ZERO, 1 - _NEAR_ZERO)
@@ -76,6 +77,12 @@ class EvidenceMaker:
         relations = ("parent", "child", "sibling", *(("parent's name",) if self.names else ()))
         likeness = ("likeness to best",) if self.names else ()
         return (*self.members, *_OF_SCORES, "frequency", *self.names, *likeness, *relations, "length")
+
+    @property
+    def rising(self) -> list[bool]:
+        """For each feature whether it only ever speaks for a label, as scores and what a name has in common do."""
+        known = {*self.members, "mean", *LabelNames.rising}
+        return [feature in known for feature in self.features]
 
     @cached_property
     def groups(self) -> Mapping[str, str]:

@@ -1,4 +1,4 @@
-"""The names of labels as evidence: what a document has in common with them, so that labels nobody has used can be given.
+"""The names of labels as evidence: what documents have in common with them, so that new labels can be given, too.
 
 A label has one or several names, its terms. Four things are measured: which of a name's words occur in the document
 (coverage), where and how often they stand there as a phrase, and how much the spelling of document and name are alike.
@@ -58,13 +58,24 @@ class LabelNames:
         features: The names of the measurements.
     """
 
-    features = ("coverage", "phrases", "first phrase", "likeness", "words of the name", "rarity of the name")
+    features = (
+        "coverage",
+        "full coverage",
+        "phrases",
+        "first phrase",
+        "likeness",
+        "words of the name",
+        "rarity of the name",
+    )
+    rising = ("coverage", "full coverage", "phrases", "first phrase", "likeness")
+    """The measurements that never speak against a label when they are larger."""
 
-    def __init__(self, terms: Sequence[Sequence[str]], text: TextConfig) -> None:
+    def __init__(self, terms: Sequence[Sequence[str]], titles: Sequence[str], text: TextConfig) -> None:
         """Prepare the names of labels.
 
         Args:
             terms: The names of each label; at least one each.
+            titles: The full name of each label.
             text: How texts become words; names are read the same way, stop words and lemmas included.
         """
         self._pipeline = TextPipeline(text.replace(tokenizer="words") if text.tokenizer == "raw" else text)
@@ -72,11 +83,12 @@ class LabelNames:
         self._starts = np.cumsum([0, *map(len, terms)])[:-1]  # the first term of each label
         self._terms = [term for names in terms for term in names]
         self._words = [self._pipeline.parts(term) for term in self._terms]
+        self._titles = [self._pipeline.parts(title) for title in titles]
 
     def fit(self, documents: EncodedDocuments) -> None:
         """Learn how rare words and their parts are, from documents with raw tokens."""
         words = BagOfWords.learn(self._as_documents(self._parts(documents)), _WORDS)
-        known = {word for term in self._words for word in term}
+        known = {word for term in (*self._words, *self._titles) for word in term}
         kept = [index for index, word in enumerate(words.vocabulary.words) if word in known]
         self._take(
             BagOfWords(_subset(words.vocabulary, kept), words.idf[kept], _WORDS),
@@ -89,7 +101,8 @@ class LabelNames:
         counts, first = self._phrases.find(parts)
         shape = (len(documents), len(self._starts))
         found = {
-            "coverage": self._coverage(parts),
+            "coverage": self._by_label(self._covered(parts, self._weights)),
+            "full coverage": self._covered(parts, self._title_weights),
             "phrases": np.log1p(self._by_label(counts)),
             "first phrase": self._by_label(first),
             "likeness": self._likeness(documents),
@@ -132,15 +145,26 @@ class LabelNames:
 
     @cached_property
     def _weights(self) -> csr_array:
+        return self._term_weights(self._words)
+
+    @cached_property
+    def _title_weights(self) -> csr_array:
+        return self._term_weights(self._titles)
+
+    def _term_weights(self, terms: Sequence[tuple[str, ...]]) -> csr_array:
         """CSR [terms, V]: the words of each term, by how rare they are; a word no document has is the rarest."""
-        columns = [self.words.vocabulary.ids(term) - Vocabulary.FIRST for term in self._words]
+        columns = [self.words.vocabulary.ids(term) - Vocabulary.FIRST for term in terms]
         rows = np.repeat(np.arange(len(columns)), [len(found) for found in columns])
         flat = np.concatenate([np.zeros(0, np.int64), *columns]).astype(np.int64)
-        known = flat >= 0
-        idf = np.where(known, self.words.idf[np.maximum(flat, 0)], self._rarest) if len(flat) else np.zeros(0)
+        idf, known = self._idf(flat), flat >= 0
         total = np.maximum(np.bincount(rows, weights=idf, minlength=len(columns)), 1e-9)
         entries = ((idf / total[rows])[known], (rows[known], flat[known]))
         return csr_array(entries, shape=(len(columns), len(self.words.idf)), dtype=np.float32)
+
+    def _idf(self, columns: NDArray[np.int64]) -> NDArray[np.float64]:
+        """How rare words are; those that no document has are the rarest."""
+        padded = np.append(self.words.idf, self._rarest)  # the last entry stands for column -1
+        return padded[columns]
 
     @property
     def _rarest(self) -> float:
@@ -154,8 +178,7 @@ class LabelNames:
     def _rarity(self) -> Dense:
         """How rare the words of each term are, added up; [terms]."""
         ids = [self.words.vocabulary.ids(term) - Vocabulary.FIRST for term in self._words]
-        found = [np.where(one >= 0, self.words.idf[np.maximum(one, 0)], self._rarest).sum() for one in ids]
-        return np.array(found, np.float32)
+        return np.array([self._idf(one).sum() for one in ids], np.float32)
 
     @cached_property
     def _phrases(self) -> "Phrases":
@@ -171,11 +194,12 @@ class LabelNames:
         documents = self._characters_encoder.encode([Document(" ".join(term)) for term in self._words])
         return self.characters.transform(documents).astype(np.float32)
 
-    def _coverage(self, parts: Tokens) -> Dense:
-        """The share of a name's words that the document has, rare words counting more; [documents, labels]."""
+    def _covered(self, parts: Tokens, weights: csr_array) -> Dense:
+        """The share of a name's words that the document has, rare words counting more; [documents, names]."""
         bag = self.words.counts(parts)
         bag.data[:] = 1
-        return self._by_label((bag.astype(np.float32) @ self._weights.T).toarray())
+        covered: Dense = (bag.astype(np.float32) @ weights.T).toarray()
+        return covered
 
     def _likeness(self, documents: EncodedDocuments) -> Dense:
         """The cosine of the character n-grams of document and name; [documents, labels]."""
@@ -208,7 +232,7 @@ class Phrases:
     phrases: Sequence[Sequence[tuple[str, ...]]]
 
     def find(self, tokens: Tokens) -> tuple[Dense, Dense]:
-        """How often each term occurs, and how early: 1 for the first word, half as much 20 words on; [documents, terms].
+        """How often each term occurs, and how early: 1 for the first word, half of it 20 words on; [documents, terms].
 
         Args:
             tokens: The documents.
@@ -248,7 +272,7 @@ class Phrases:
 
     @cached_property
     def _trie(self) -> tuple[dict[str, int], NDArray[np.int64], NDArray[np.int64], tuple[Any, Any]]:
-        """Words by number; edges as node times words plus word, sorted, with their children; terms that end at nodes."""
+        """Words by number; edges as node times words plus word, sorted, with their children; the terms of nodes."""
         words: dict[str, int] = {}
         for phrases in self.phrases:
             for phrase in phrases:

@@ -1,6 +1,6 @@
-"""Gradient-boosted trees, fitted by scikit-learn and kept as plain arrays: no pickle, and no scikit-learn to predict."""
+"""Gradient-boosted trees, fitted by scikit-learn and kept as plain arrays: no pickle, no scikit-learn to predict."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, ClassVar, Self
 
@@ -126,7 +126,13 @@ class Trees:
 
 
 def fit_trees(
-    rows: NDArray[np.float32], truth: NDArray[np.bool_], config: TreesConfig, count: int, seed: int = 0
+    rows: NDArray[np.float32],
+    truth: NDArray[np.bool_],
+    config: TreesConfig,
+    count: int,
+    *,
+    rising: Sequence[bool] | None = None,
+    seed: int = 0,
 ) -> Trees:
     """Fit trees to the logistic loss by gradient boosting over histograms.
 
@@ -135,6 +141,7 @@ def fit_trees(
         truth: bool [rows].
         config: The options.
         count: Number of trees.
+        rising: For each feature, whether the probability must never fall as it rises.
         seed: Random seed.
     """
     from sklearn.ensemble import HistGradientBoostingClassifier
@@ -146,6 +153,7 @@ def fit_trees(
         min_samples_leaf=min(config.min_pairs, max(1, len(rows) // 20)),
         l2_regularization=config.penalty,
         max_bins=127,
+        monotonic_cst=None if rising is None else [int(one) for one in rising],
         early_stopping=False,
         random_state=seed,
     ).fit(rows, truth)

@@ -31,6 +31,9 @@ Documents: TypeAlias = NDArray[np.integer]
 CERTAIN = 30.0
 """The margin of a problem with positives only; -CERTAIN with negatives only. Its logistic function is 1 in float32."""
 
+_Solution: TypeAlias = tuple[SparseRow, float, bool]
+"""The weights and the intercept of a problem, and whether the solver converged."""
+
 _PROBLEMS_PER_CALL = 16
 """Problems that a thread is given at a time."""
 
@@ -148,32 +151,56 @@ class _Solver:
     def _products(self) -> "_Products":
         return _Products(self._X)
 
-    def _solve(self, space: "_Features | _Products", problems: BinaryProblems) -> list[tuple[SparseRow, float, bool]]:
-        """The weights and the intercept of each problem, and whether the solver converged."""
+    def _solve(self, space: "_Features | _Products", problems: BinaryProblems) -> list[_Solution]:
         documents = problems.documents.astype(np.int64)
-        return [self._solve_one(space, documents, positives) for positives in problems.positives]
+        solved = [self._solve_one(space, documents, positives) for positives in problems.positives]
+        rows = space.rows([descent for descent, _ in solved], self._task.config.drop_below)
+        return [
+            (row, _constant(positives, documents, intercept), has_converged)
+            for positives, (row, intercept), (_, has_converged) in zip(problems.positives, rows, solved, strict=True)
+        ]
 
     def _solve_one(
         self, space: "_Features | _Products", documents: NDArray[np.int64], positives: Documents
-    ) -> tuple[SparseRow, float, bool]:
+    ) -> tuple["_Descent", bool]:
+        """The dual variables and the state of a problem, and whether the solver converged."""
+        config = self._task.config
+        descent = _Descent(np.full(self._X.shape[0], -1.0), np.zeros(self._X.shape[0], np.float32), space.start())
+        descent.signs[positives] = 1
         if len(positives) in (0, len(documents)):
-            return (np.empty(0, np.int32), np.empty(0, np.float32)), CERTAIN if len(positives) else -CERTAIN, True
-        config, has_converged = self._task.config, False
-        signs, alphas = np.full(self._X.shape[0], -1.0), np.zeros(self._X.shape[0], np.float32)
-        signs[positives] = 1
-        w = space.start()
+            return descent, True
         for turn in range(0, config.iterations, _PASSES):
-            penalty = space.penalty(w, signs, alphas)
-            gap, cost = space.descend(w, signs, alphas, documents, config, self._seed(turn))
+            penalty = space.penalty(descent)
+            gap, cost = space.descend(descent, documents, config, self._seed(turn))
             if gap <= _GAP_FACTOR * config.tolerance * (penalty + cost):
-                has_converged = True
-                break
-            space.descend(w, signs, alphas, np.flatnonzero(alphas), config, self._seed(turn + 1))  # support vectors
-        weights = space.weights(w, signs, alphas)
-        return sparse_row(weights[:-1], config.drop_below), float(weights[-1]), has_converged
+                return descent, True
+            space.descend(descent, np.flatnonzero(descent.alphas), config, self._seed(turn + 1))  # support vectors
+        return descent, False
 
     def _seed(self, turn: int) -> np.uint64:
         return np.uint64(self._task.seed) << np.uint64(32) | np.uint64(turn)
+
+
+def _constant(positives: Documents, documents: Documents, intercept: float) -> float:
+    """The intercept; that of a problem with positives or negatives only is certain."""
+    if len(positives) in (0, len(documents)):
+        return CERTAIN if len(positives) else -CERTAIN
+    return intercept
+
+
+@dataclass(frozen=True, eq=False)
+class _Descent:
+    """The state of one problem.
+
+    Attributes:
+        signs: float64 [n], 1 for positives, -1 for negatives.
+        alphas: float32 [n], the dual variables.
+        state: The weights, or the products of all documents with them.
+    """
+
+    signs: NDArray[np.float64]
+    alphas: NDArray[np.float32]
+    state: NDArray[Any]
 
 
 class _Features:
@@ -188,46 +215,59 @@ class _Features:
         return np.zeros(self._width)
 
     @staticmethod
-    def penalty(w: NDArray[np.float64], signs: NDArray[np.float64], alphas: NDArray[np.float32]) -> float:
-        return float(np.square(w).sum()) / 2  # not by BLAS: its threads would wait for one another
+    def penalty(descent: _Descent) -> float:
+        return float(np.square(descent.state).sum()) / 2  # not by BLAS: its threads would wait for one another
 
-    def descend(self, w: Any, signs: Any, alphas: Any, visited: Any, config: LinearConfig, seed: Any) -> Any:
+    def descend(
+        self, descent: _Descent, visited: NDArray[np.int64], config: LinearConfig, seed: np.uint64
+    ) -> tuple[float, float]:
+        """Some passes over documents; returns the duality gap and the cost of errors that the first one met."""
         from taxocaps.linear.kernels import descend_label
 
+        variables = (self._lengths, descent.signs, descent.alphas, descent.state)
         fixed = (1.0, config.C, config.loss == "logistic", visited, _PASSES, seed)
-        return descend_label(*self._rows, self._lengths, signs, alphas, w, *fixed)
+        found: tuple[float, float] = descend_label(*self._rows, *variables, *fixed)
+        return found
 
     @staticmethod
-    def weights(w: NDArray[np.float64], signs: NDArray[np.float64], alphas: NDArray[np.float32]) -> NDArray[np.float64]:
-        return w
+    def rows(descents: Sequence[_Descent], drop_below: float) -> list[tuple[SparseRow, float]]:
+        """The weights and the intercept of each problem."""
+        return [(sparse_row(one.state[:-1], drop_below), float(one.state[-1])) for one in descents]
 
 
 class _Products:
     """Descent over the products of all documents: the state is their products with the weights, float32 [n]."""
 
     def __init__(self, X: csr_array) -> None:
-        self._rows = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int64))
-        self._width = X.shape[1] + 1
+        self._X = X
         self._gram: NDArray[np.float32] = (X @ X.T).toarray() + np.float32(1)  # with the 1 of the intercept
 
     def start(self) -> NDArray[np.float32]:
         return np.zeros(len(self._gram), np.float32)
 
     @staticmethod
-    def penalty(products: NDArray[np.float32], signs: NDArray[np.float64], alphas: NDArray[np.float32]) -> float:
-        return float((signs * alphas * products).sum()) / 2
+    def penalty(descent: _Descent) -> float:
+        return float((descent.signs * descent.alphas * descent.state).sum()) / 2
 
-    def descend(self, products: Any, signs: Any, alphas: Any, visited: Any, config: LinearConfig, seed: Any) -> Any:
+    def descend(
+        self, descent: _Descent, visited: NDArray[np.int64], config: LinearConfig, seed: np.uint64
+    ) -> tuple[float, float]:
+        """Some passes over documents; returns the duality gap and the cost of errors that the first one met."""
         from taxocaps.linear.kernels import descend_gram
 
         fixed = (config.C, config.loss == "logistic", visited, _PASSES, seed)
-        return descend_gram(self._gram, signs, alphas, products, *fixed)
+        found: tuple[float, float] = descend_gram(self._gram, descent.signs, descent.alphas, descent.state, *fixed)
+        return found
 
-    def weights(
-        self, products: NDArray[np.float32], signs: NDArray[np.float64], alphas: NDArray[np.float32]
-    ) -> NDArray[np.float64]:
-        from taxocaps.linear.kernels import add_rows
-
-        w = np.zeros(self._width)
-        add_rows(*self._rows, signs * alphas, w)
-        return w
+    def rows(self, descents: Sequence[_Descent], drop_below: float) -> list[tuple[SparseRow, float]]:
+        """The weights and the intercept of each problem: the sums of its support vectors."""
+        factors = csr_array(np.stack([one.signs * one.alphas for one in descents]).astype(np.float32))
+        weights = csr_array(factors @ self._X)
+        weights.sort_indices()
+        kept = np.abs(weights.data) >= max(drop_below, np.finfo(np.float32).tiny)
+        found = []
+        for start, end, one in zip(weights.indptr[:-1], weights.indptr[1:], descents, strict=True):
+            inside = np.arange(start, end)[kept[start:end]]
+            row = (weights.indices[inside].astype(np.int32), weights.data[inside])
+            found.append((row, float((one.signs * one.alphas).sum())))
+        return found

@@ -67,9 +67,7 @@ def _phrases(tokens: Tokens) -> NDArray[np.uint64]:
     return codes
 
 
-def _smallest(
-    phrases: NDArray[np.uint64], offsets: NDArray[np.int64], keys: NDArray[np.uint64]
-) -> NDArray[np.uint64]:
+def _smallest(phrases: NDArray[np.uint64], offsets: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """The smallest hash of the phrases of each document; 0 for one without words; [documents, hashes]."""
     found = np.zeros((len(offsets) - 1, len(keys)), np.uint64)
     some = np.diff(offsets) > 0

@@ -43,7 +43,7 @@ class JoinedModelConfig(ModelConfig):
     Attributes:
         scorer: The kind of scorer.
         text: How texts become words; with the tokenizer `raw` each member has a tokenizer of its own.
-        folds: Number of folds for the scores of members; 0 chooses 10 for up to 2,000 documents, 5 up to 20,000, then 3.
+        folds: Number of folds for the scores of members; 0 takes 10 for up to 2,000 documents, 5 up to 20,000, then 3.
         members: The options of each member, by name.
         names: Whether the names of labels are evidence.
         join: How evidence becomes a probability.
@@ -108,8 +108,9 @@ class JoinedScorer(Scorer):
     def _names(self) -> LabelNames | None:
         if not self.config.names:
             return None
-        terms = [label_terms(self.classes.taxonomy, name) for name in self.classes.names]
-        return LabelNames(terms, self.config.text)
+        taxonomy, names = self.classes.taxonomy, self.classes.names
+        terms = [label_terms(taxonomy, name) for name in names]
+        return LabelNames(terms, [taxonomy.title(name) for name in names], self.config.text)
 
     def fit(self, training: Examples, validation: Examples | None, context: FitContext) -> FitReport:
         """Learn from all documents, as `cross_fit` does."""
@@ -220,16 +221,20 @@ class JoinedScorer(Scorer):
         for part in range(_PARTS):
             context.progress("joining", part, _PARTS + 1)
             used = _sample(pairs, np.flatnonzero(part_of != part), generator)
-            trees = fit_trees(pairs.rows[used], truth[used], self.config.join, _COUNTS[-1], self.seed)
+            trees = self._fit_trees(pairs, truth, used, _COUNTS[-1])
             inside = part_of == part
             for index, count in enumerate(_COUNTS):
                 staged[index, inside] = trees.first(count).logits(pairs.rows[inside])
         losses = [np.logaddexp(0, np.where(truth, -logits, logits)).mean() for logits in staged]
         best = int(np.argmin(losses))
         used = _sample(pairs, np.arange(len(pairs)), generator)
-        self.trees = fit_trees(pairs.rows[used], truth[used], self.config.join, _COUNTS[best], self.seed)
+        self.trees = self._fit_trees(pairs, truth, used, _COUNTS[best])
         context.progress("joining", _PARTS + 1, _PARTS + 1)
         return staged[best]
+
+    def _fit_trees(self, pairs: Pairs, truth: NDArray[np.bool_], used: NDArray[np.int64], count: int) -> Trees:
+        options = {"rising": self.evidence.rising, "seed": self.seed}
+        return fit_trees(pairs.rows[used], truth[used], self.config.join, count, **options)
 
     def _save(self, folder: Path) -> None:
         """Write `join.safetensors`: the trees, the counts of labels, and what is known of their names."""

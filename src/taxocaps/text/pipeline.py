@@ -210,7 +210,8 @@ def _foreign_tokenizer(name: str, config: TextConfig) -> Callable[[str], Iterabl
         )
         hint = f"; did you mean {nearest[0]}?" if nearest else ""
         raise TextError(
-            f"text.tokenizer must be words, plain, none, characters, raw, spacy:NAME or module:function; got {name!r}{hint}"
+            "text.tokenizer must be words, plain, none, characters, raw, spacy:NAME or module:function; "
+            f"got {name!r}{hint}"
         )
     if kind != "spacy":
         return custom_tokenizer(name)

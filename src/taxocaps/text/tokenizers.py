@@ -31,7 +31,7 @@ _DOTTED = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}")
 
 @dataclass(frozen=True)
 class _Patterns:
-    """Words; raw tokens: words with glued-on sentence ends, or lone marks that end a sentence; and those with all `!?`."""
+    """Words; raw tokens: words with glued-on sentence ends, or marks that end a sentence; and those with all `!?`."""
 
     word: re.Pattern[str]
     raw: re.Pattern[str]
