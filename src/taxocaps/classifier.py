@@ -31,7 +31,6 @@ from taxocaps.scorers.model import FittedModel, ModelName, fit_model, hold_out
 from taxocaps.scorers.persistence import load_model, save_model
 from taxocaps.taxonomy.readers import as_taxonomy
 from taxocaps.taxonomy.tree import Taxonomy
-from taxocaps.taxonomy.writers import write_taxonomy
 from taxocaps.text.pipeline import Content
 from taxocaps.workflows.config import resolve_run_config
 from taxocaps.workflows.explain import explain
@@ -132,7 +131,6 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 Path(temporary), threads=os.cpu_count() or 1, progress=_print_progress if self.verbose else silent
             )
             context.folder.mkdir(parents=True, exist_ok=True)
-            write_taxonomy(targets.classes.taxonomy, context.folder / "taxonomy.tsv")  # if it cannot be, say so now
             scorer = make_scorer(config, targets.classes, name.seed, context.threads)
             scorer.start = start.model_.scorer if start is not None else None
             training = _examples(_check_texts(X), targets.labels, scorer.encoder, context, "documents")

@@ -45,7 +45,7 @@ def model_card(card: ModelCard) -> str:
     lines = [
         f"# {card.name}, trained by taxocaps {__version__}",
         "",
-        f"Gives documents labels out of a taxonomy of {card.labels:,} labels (`labels.json`, `taxonomy.tsv`).",
+        f"Gives documents labels out of a taxonomy of {card.labels:,} labels (`labels.json`, `taxonomy.json`).",
         "",
         f"- Documents: {parts}. {_HELD_OUT if 'dev' not in card.documents else ''}",
         f"- Preset `{card.preset}`, seed {card.seed}; all options are in `config.yaml`.",

@@ -27,7 +27,6 @@ from taxocaps.scorers.model import FittedModel, ModelName, fit_model, hold_out
 from taxocaps.scorers.persistence import load_model, save_model
 from taxocaps.taxonomy.readers import as_taxonomy
 from taxocaps.taxonomy.tree import Taxonomy
-from taxocaps.taxonomy.writers import write_taxonomy
 from taxocaps.workflows.config import RunConfig, resolve_run_config
 from taxocaps.workflows.evaluate import evaluate_scores
 from taxocaps.workflows.folders import Existing, TrainingFolder
@@ -209,7 +208,6 @@ class _Run:
         """Fit the model."""
         config = self._config
         name = ModelName(config.model, config.preset, config.seed)
-        write_taxonomy(self._classes.taxonomy, context.folder / "taxonomy.tsv")  # if it cannot be saved, say so now
         scorer = make_scorer(config.options, self._classes, config.seed, context.threads)
         scorer.encoder = self._encoder
         scorer.start = start.scorer if start is not None else None
