@@ -21,7 +21,9 @@ from taxocaps.scorers.decision import (
     fit_calibration,
 )
 from taxocaps.scorers.model import FittedModel, ModelName, fit_model, hold_out
+from taxocaps.taxonomy.terms import Term
 from taxocaps.taxonomy.tree import Taxonomy
+from taxocaps.text.pipeline import TextConfig
 
 TOPICS = Classes(
     ("trade", "oil", "grain", "art"),
@@ -109,14 +111,31 @@ def test_no_texts(model, encode):
     assert list(model().predictions([], model().scores(none))) == []
 
 
+def test_predictions_have_names_in_the_language_of_the_model_and_all_paths(keywords):
+    taxonomy = Taxonomy.from_edges(
+        [("all", "trade"), ("all", "energy"), ("trade", "oil"), ("energy", "oil")],
+        terms={"oil": [Term("Erdöl", language="de"), Term("petroleum", language="en"), Term("crude", "alternative")]},
+    )
+    config = keywords.Config(text=TextConfig(language="de"))
+    classes = Classes(("trade", "energy", "oil"), taxonomy)
+    fitted = FittedModel(NAME, config, keywords(config, classes), Calibration(), np.full(3, 0.5, np.float32), "as-is")
+    scores = np.array([[0.1, 0.2, 0.9]], np.float32)
+    (found,) = fitted.predictions([Document("oil", id="7")], scores)
+    assert found.as_dict() == {
+        "id": "7",
+        "labels": [{"label": "oil", "name": "Erdöl", "score": 0.9, "paths": [["trade", "oil"], ["energy", "oil"]]}],
+    }
+    assert [one.name for one in fitted.taxonomy_view().labels] == ["all", "trade", "energy", "Erdöl"]
+
+
 def test_predictions_have_scores_and_paths_the_most_probable_first(model):
     documents = [Document("oil", id="news-7"), Document("x"), Document("")]
     first, second, third = model("add-ancestors").predictions(documents, SCORES, DecisionOptions(top_k=2))
     assert first.id == "news-7"
     assert first.labels == (
-        ScoredLabel("oil", pytest.approx(0.9), ("trade", "oil")),
-        ScoredLabel("grain", pytest.approx(0.4), ("trade", "grain")),
-        ScoredLabel("trade", pytest.approx(0.2), ("trade",)),
+        ScoredLabel("oil", "oil", pytest.approx(0.9), (("trade", "oil"),)),
+        ScoredLabel("grain", "grain", pytest.approx(0.4), (("trade", "grain"),)),
+        ScoredLabel("trade", "trade", pytest.approx(0.2), (("trade",),)),
     )
     assert [one.label for one in second.labels] == ["trade", "art"]
     assert (second.id, third.id) == ("2", "3")

@@ -91,6 +91,39 @@ def test_depths_levels_and_paths_are_shortest(case):
 
 
 @settings(deadline=None)
+@given(edge_lists())
+def test_paths_are_all_paths_the_shortest_first(case):
+    edges, names = case
+    taxonomy = Taxonomy.from_edges(edges, labels=names)
+    graph = as_networkx(taxonomy)
+    if taxonomy.root == VIRTUAL_ROOT:
+        graph.add_edges_from((VIRTUAL_ROOT, root) for root in taxonomy.roots)
+    for name in set(names) - {taxonomy.root}:
+        paths = taxonomy.paths(name)
+        expected = [tuple(path[1:]) for path in nx.all_simple_paths(graph, taxonomy.root, name)]
+        assert len(paths) == min(len(expected), 20)
+        assert set(paths) <= set(expected)
+        assert list(map(len, paths)) == sorted(map(len, expected))[:20]
+        assert taxonomy.path(name) == paths[0]
+
+
+def test_paths_of_equal_length_are_in_the_order_of_the_parents():
+    taxonomy = Taxonomy.from_edges([("r", "b"), ("r", "a"), ("b", "x"), ("a", "x"), ("x", "y"), ("r", "y")])
+    assert taxonomy.paths("y") == (("y",), ("b", "x", "y"), ("a", "x", "y"))
+    assert taxonomy.paths("r") == ()
+
+
+def test_few_of_very_many_paths_are_found_in_no_time():
+    ladder = [(f"{above}{level}", f"{below}{level + 1}") for level in range(200) for above in "ab" for below in "ab"]
+    taxonomy = Taxonomy.from_edges([("r", "a0"), ("r", "b0"), *ladder])
+    started = time.perf_counter()
+    paths = taxonomy.paths("a200")
+    assert time.perf_counter() - started < 2
+    assert len(set(paths)) == 20
+    assert {len(path) for path in paths} == {201}
+
+
+@settings(deadline=None)
 @given(edge_lists(), st.data())
 def test_closing_adds_all_ancestors_but_not_the_root(case, data):
     edges, names = case
@@ -268,7 +301,7 @@ def test_importing_the_package_imports_no_heavy_library():
 
 
 @pytest.mark.parametrize(
-    "ask", ["parents", "children", "ancestors", "descendants", "depth", "path", "position", "terms", "title"]
+    "ask", ["parents", "children", "ancestors", "descendants", "depth", "path", "paths", "position", "terms", "title"]
 )
 def test_an_unknown_label_is_named_with_the_nearest(ask):
     with pytest.raises(TaxonomyError, match=r"^unknown label 'C152'; did you mean 'C15\d?'\?$"):

@@ -50,7 +50,7 @@ def test_labels_are_those_of_the_model_the_surest_first(model):
         assert given == sorted(given, reverse=True)
         assert given == [row[model.classes.names.index(name)] for name in names(prediction)]
         for one in prediction.labels:
-            assert one.path == model.classes.taxonomy.path(one.label)
+            assert one.paths == model.classes.taxonomy.paths(one.label)
 
 
 def test_a_text_without_words_gets_a_warning_and_never_a_label(model):

@@ -75,6 +75,10 @@ class FittedModel:
         """The labels of the columns."""
         return self.scorer.classes
 
+    def title(self, label: str) -> str:
+        """The name of a label in the language of the model."""
+        return self.classes.taxonomy.title(label, self.config.text.language)
+
     def raw_scores(self, documents: EncodedDocuments) -> NDArray[np.float32]:
         """Scores as the scorer gives them, such as capsule lengths; float32 [documents, L]."""
         return self.scorer.scores(documents)
@@ -128,10 +132,11 @@ class FittedModel:
         if not scores.any():
             return Prediction(id, (), "the text has no words that the model reads")
         ordered = sorted(columns, key=lambda column: -scores[column])
-        names, path = self.classes.names, self.classes.taxonomy.path
-        return Prediction(
-            id, tuple(ScoredLabel(names[column], float(scores[column]), path(names[column])) for column in ordered)
-        )
+        names = self.classes.names
+        return Prediction(id, tuple(self._scored(names[column], float(scores[column])) for column in ordered))
+
+    def _scored(self, label: str, score: float) -> ScoredLabel:
+        return ScoredLabel(label, self.title(label), score, self.classes.taxonomy.paths(label))
 
     def card(self, name: str | None = None) -> ModelCard:
         """What the model is and how good it is; `name` is what it is called, such as its folder."""
@@ -155,7 +160,7 @@ class FittedModel:
         thresholds = dict(zip(self.classes.names, map(float, self.thresholds), strict=True))
         labels = (
             TaxonomyLabel(
-                label, tree.title(label), tree.depth(label), tuple(tree.parents(label)), thresholds.get(label)
+                label, self.title(label), tree.depth(label), tuple(tree.parents(label)), thresholds.get(label)
             )
             for label in tree.names
         )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from taxocaps.config import fingerprint
 from taxocaps.errors import TaxonomyError
 from taxocaps.taxonomy.nested import attribute_terms, scan_mapping
+from taxocaps.taxonomy.paths import find_paths
 from taxocaps.taxonomy.problems import VIRTUAL_ROOT, Edge, ScanBuilder, TaxonomyScan, find_problems, summary
 from taxocaps.taxonomy.terms import Term, best_name, collect_terms, sorted_terms
 
@@ -20,8 +21,8 @@ __all__ = ["VIRTUAL_ROOT", "Taxonomy", "TaxonomyStatistics", "build_taxonomy"]
 Neighbours = Mapping[str, tuple[str, ...]]
 V = TypeVar("V")
 
-_CACHED_ANCESTORS = 1_000
-"""Longer lists of ancestors are not cached: for a chain of labels, memory would grow with the square of its length."""
+_CACHED = 1_000
+"""Longer lists of ancestors or paths are not cached: memory would grow with the square of the length of a chain."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,7 @@ class Taxonomy:
     _positions: Mapping[str, int]
     _depths: Mapping[str, int]
     _known_ancestors: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _known_paths: dict[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
     _known_titles: dict[tuple[str, str | None], str] = field(default_factory=dict)
 
     @classmethod
@@ -168,7 +170,7 @@ class Taxonomy:
         found = self._known_ancestors.get(name)
         if found is None:
             found = self._ordered(_reachable(name, self.parents))
-            if len(found) <= _CACHED_ANCESTORS:
+            if len(found) <= _CACHED:
                 self._known_ancestors[name] = found
         return found
 
@@ -186,12 +188,22 @@ class Taxonomy:
         >>> Taxonomy.from_edges([("all", "trade"), ("trade", "oil")]).path("oil")
         ('trade', 'oil')
         """
-        path: list[str] = []
-        label: str | None = name
-        while label is not None and label != self.root:
-            path.append(label)
-            label = min(self.parents(label), key=self.depth, default=None)
-        return tuple(reversed(path))
+        return next(iter(self.paths(name)), ())
+
+    def paths(self, name: str) -> tuple[tuple[str, ...], ...]:
+        """All paths from `root`, which is not included, to the label, the shortest first and at most 20.
+
+        The root itself has no path.
+
+        >>> Taxonomy.from_edges([("all", "a"), ("all", "b"), ("a", "c"), ("b", "c")]).paths("c")
+        (('a', 'c'), ('b', 'c'))
+        """
+        found = self._known_paths.get(name)
+        if found is None:
+            found = find_paths(name, self.parents, self.depth, self.root)
+            if sum(map(len, found)) <= _CACHED:
+                self._known_paths[name] = found
+        return found
 
     def position(self, name: str) -> int:
         """The index of the label in `names`."""

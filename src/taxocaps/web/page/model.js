@@ -1,18 +1,21 @@
 // A model: its labels, their positions in the taxonomy, and which of them a document gets.
 
+const MOST_PATHS = 20;
+
 export class Model {
   constructor(card, taxonomy) {
     this.card = card;
     this.labels = new Map(taxonomy.labels.map(one => [one.label, one]));
     this.above = new Map();
+    this.known = new Map();
     this.givable = taxonomy.labels.filter(one => one.threshold !== null).length;
     // A single root that is no label is not shown: it would only indent all others.
     const [root] = taxonomy.roots;
     this.root = taxonomy.roots.length === 1 && this.labels.get(root)?.threshold === null ? root : null;
   }
 
-  title(label) {
-    return this.labels.get(label)?.title || label;
+  name(label) {
+    return this.labels.get(label)?.name || label;
   }
 
   threshold(label) {
@@ -30,17 +33,23 @@ export class Model {
     return thresholds[Math.floor(thresholds.length / 2)] ?? 0.5;
   }
 
-  // The shortest path to a label, the same as the server's.
-  path(label) {
-    const path = [];
-    for (let step = label; step !== undefined && step !== this.root; step = this.highestParent(step)) path.unshift(step);
-    return path;
+  // All paths to a label, the shortest first, found by the same search as the server's (taxocaps.taxonomy.paths).
+  paths(label) {
+    if (!this.known.has(label)) this.known.set(label, this.findPaths(label));
+    return this.known.get(label);
   }
 
-  highestParent(label) {
-    const level = parent => this.labels.get(parent)?.level ?? 0;
-    const parents = this.labels.get(label)?.parents ?? [];
-    return parents.reduce((best, parent) => (best === undefined || level(parent) < level(best) ? parent : best), undefined);
+  findPaths(label) {
+    const found = [], parents = step => step === this.root ? [] : this.labels.get(step)?.parents ?? [];
+    const level = step => this.labels.get(step)?.level ?? 0;
+    const waiting = label === this.root ? [] : [{ length: level(label), ranks: [], steps: [label] }];
+    while (waiting.length && found.length < MOST_PATHS) {
+      const { ranks, steps } = waiting.splice(first(waiting), 1)[0], above = parents(steps.at(-1));
+      if (!above.length) found.push(steps.filter(step => step !== this.root).reverse());
+      above.forEach((parent, rank) =>
+        waiting.push({ length: steps.length + level(parent), ranks: [...ranks, rank], steps: [...steps, parent] }));
+    }
+    return found;
   }
 
   // The labels of a document at one threshold for all; without one those that the server gave it, as the model was trained.
@@ -83,4 +92,17 @@ export class Model {
       if (parents.length && !parents.some(parent => chosen.has(parent))) chosen.delete(label);
     }
   }
+}
+
+// The index of the shortest path; of several, of the one whose parents come first.
+function first(waiting) {
+  let best = 0;
+  for (let index = 1; index < waiting.length; index++) if (isBefore(waiting[index], waiting[best])) best = index;
+  return best;
+}
+
+function isBefore(one, other) {
+  if (one.length !== other.length) return one.length < other.length;
+  const at = one.ranks.findIndex((rank, index) => rank !== other.ranks[index]);
+  return at >= 0 && one.ranks[at] < (other.ranks[at] ?? -1);
 }

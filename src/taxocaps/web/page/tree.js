@@ -11,7 +11,7 @@ export function drawTree(container, model, found, given, { threshold, chosen, ch
   const describe = label => {
     const canChoose = found.scores.has(label) && model.threshold(label) !== null;
     return {
-      title: model.title(label),
+      name: model.name(label),
       score: canChoose ? found.scores.get(label) : null,
       threshold: model.thresholdOf(label, threshold),
       isGiven: given.has(label),
@@ -19,13 +19,13 @@ export function drawTree(container, model, found, given, { threshold, chosen, ch
     };
   };
   const labels = [...shown, ...nearMisses(model, found, given, threshold)];
-  drawLabels(container, labels.map(label => model.path(label)), describe, { chosen, choose });
+  drawLabels(container, labels.flatMap(label => model.paths(label)), describe, { chosen, choose });
   return given.size - shown.length;
 }
 
 // The label to explain first: the most probable of those below which no other is given, since ancestors come with them.
 export function firstChoice(model, found, given) {
-  const above = new Set([...given].flatMap(label => model.path(label).slice(0, -1)));
+  const above = new Set([...given].flatMap(label => model.paths(label)).flatMap(path => path.slice(0, -1)));
   const leaves = [...given].filter(label => !above.has(label));
   return (leaves.length ? leaves : [...found.scores.keys()]).sort(byScore(found))[0] ?? null;
 }
