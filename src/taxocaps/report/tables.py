@@ -121,6 +121,8 @@ def _notes(evaluation: _Metrics) -> Iterator[str]:
         yield f"{name}: {_number(value)}"
     if unseen := evaluation["unseen"]:
         yield f"labels that the model does not know: {len(unseen):,}, missed {sum(unseen.values()):,} times"
+    if any(added := evaluation["added"].values()):
+        yield "ancestors added without training documents: {:,} rightly, {:,} wrongly".format(*added)
 
 
 def _summary_table(evaluation: _Metrics) -> "Table":

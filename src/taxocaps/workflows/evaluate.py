@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.label_names import LabelResolver
-from taxocaps.corpus.labels import Classes, LabelLists, collect_classes, count_unseen, label_matrix
+from taxocaps.corpus.labels import Classes, LabelLists, collect_classes, label_matrix
 from taxocaps.corpus.readers import CorpusConfig
 from taxocaps.errors import CorpusError
 from taxocaps.files import read_lines
@@ -33,7 +33,7 @@ def evaluate(
     trust_code: bool = False,
     progress: Progress = silent,
 ) -> Evaluation:
-    """Measure a model on labelled documents; labels that it cannot give count as missed.
+    """Measure a model on labelled documents; labels that it never learned count as missed unless added as ancestors.
 
     Args:
         model: A model, or its folder.
@@ -58,7 +58,7 @@ def evaluate_scores(model: FittedModel, labels: LabelLists, scores: NDArray[np.f
     classes, ancestors = model.classes, model.config.labels.ancestors
     labels = LabelResolver(classes.taxonomy).resolve_all(labels)
     truth = label_matrix(labels, classes.names, classes.taxonomy, ancestors)
-    return model.evaluate(truth, scores, unseen=count_unseen(labels, classes.names))
+    return model.evaluate(truth, scores, labels=labels)
 
 
 def evaluate_predictions(

@@ -73,7 +73,8 @@ def test_tables_with_tabs_and_cells_that_look_like_formulas(open_page):
         """async text => {
         const { readFile } = await import("/page/documents.js"), { asCsv } = await import("/page/downloads.js");
         const { documents } = await readFile(new File([text], "some.TSV"));
-        const model = { card: { name: "m" }, name: () => "t", paths: label => [[label]] };
+        const model = { card: { name: "m" }, name: () => "t", paths: label => [[label]], positions: new Map(),
+            scoresOf: one => one.scores };
         const scored = documents.map(one => ({ ...one, scores: new Map([["@b", -0.5]]) }));
         return [documents, asCsv(model, scored, () => new Set(["@b"]))]; }""",
         'id\ttext\n=1+1\t"a\tb"\n-2\td, e\n',

@@ -49,14 +49,14 @@ def test_the_rules_of_the_page_are_those_of_the_server(open_page, running, hiera
         assert set(found) == predicted(threshold=threshold, at_least=at_least, hierarchy=hierarchy)
 
 
-def test_ancestors_are_found_through_labels_that_cannot_be_given_and_each_once(open_page):
+def test_ancestors_need_no_score_of_their_own_and_each_comes_once(open_page):
     page = open_page()
 
     def chosen(hierarchy, taxonomy, scores):
         return page.evaluate(
             """async ([card, labels, scores]) => {
             const { Model } = await import("/page/model.js");
-            const model = new Model(card, { roots: [], labels });
+            const model = new Model(card, { roots: ["all"], labels });
             return [...model.given({ scores: new Map(scores), warning: null }, 0.5)]; }""",
             [{"hierarchy": hierarchy, "at_least": 0}, taxonomy, scores],
         )
@@ -64,16 +64,35 @@ def test_ancestors_are_found_through_labels_that_cannot_be_given_and_each_once(o
     def placed(name, parents, threshold=0.5):
         return {"label": name, "name": name, "level": 1, "parents": parents, "threshold": threshold}
 
-    # As in the example of corpus.classes.Classes: oil cannot be given, so the nearest above crude is trade.
+    # As in the example of corpus.labels.Classes: oil has no score, so the nearest above crude is trade.
     oil = [placed("all", [], None), placed("trade", ["all"]), placed("oil", ["trade"], None), placed("crude", ["oil"])]
     assert chosen("drop-orphans", oil, [["trade", 0.1], ["crude", 0.9]]) == []
     assert set(chosen("drop-orphans", oil, [["trade", 0.8], ["crude", 0.9]])) == {"trade", "crude"}
-    assert set(chosen("add-ancestors", oil, [["trade", 0.1], ["crude", 0.9]])) == {"trade", "crude"}
+    assert set(chosen("add-ancestors", oil, [["trade", 0.1], ["crude", 0.9]])) == {"trade", "oil", "crude"}
     # 2 to the power of 60 ways lead up from the lowest.
     ways = [
         placed(f"{side}{level}", [f"{one}{level - 1}" for one in "ab" if level]) for level in range(61) for side in "ab"
     ]
     assert len(chosen("add-ancestors", ways, [["a60", 0.9]])) == 121
+
+
+def test_ancestors_are_as_probable_as_what_is_below_them(open_page):
+    found = open_page().evaluate(
+        """async () => {
+        const { Model } = await import("/page/model.js"), { asCsv } = await import("/page/downloads.js");
+        const place = (label, parents, threshold) => ({ label, name: label, level: 1, parents, threshold });
+        const model = new Model({ hierarchy: "add-ancestors", at_least: 0 }, { roots: ["all"], labels: [
+            place("all", [], null), place("trade", ["all"], 0.5), place("oil", ["trade"], null),
+            place("crude", ["oil"], 0.5)] });
+        const one = { id: "1", scores: new Map([["trade", 0.25], ["crude", 0.75]]), warning: null };
+        return asCsv(model, [one], found => model.given(found, 0.5)); }"""
+    )
+    assert found.splitlines() == [
+        "id,label,name,score,paths",
+        "1,trade,trade,0.75,trade",
+        "1,oil,oil,0.75,trade > oil",
+        "1,crude,crude,0.75,trade > oil > crude",
+    ]
 
 
 def test_the_paths_of_the_page_are_those_of_the_server(open_page):

@@ -14,7 +14,7 @@ export function asCsv(model, found, givenOf) {
   for (const one of found) {
     const labels = rows(model, one, givenOf(one));
     for (const { label, name, score, paths } of labels) {
-      lines.push([one.id, label, name, score ?? "", paths.map(path => path.join(" > ")).join(" | ")]);
+      lines.push([one.id, label, name, score, paths.map(path => path.join(" > ")).join(" | ")]);
     }
     if (!labels.length) lines.push([one.id, "", "", "", ""]);
   }
@@ -30,10 +30,9 @@ export function save(name, kind, content) {
 }
 
 function rows(model, one, given) {
-  const found = [...given].map(label => ({
-    label, name: model.name(label), score: one.scores.get(label) ?? null, paths: model.paths(label),
-  }));
-  return found.sort((a, b) => (b.score ?? 0) - (a.score ?? 0));
+  const scores = model.scoresOf(one, given);
+  const found = [...given].map(label => ({ label, name: model.name(label), score: scores.get(label), paths: model.paths(label) }));
+  return found.sort((a, b) => b.score - a.score || model.positions.get(a.label) - model.positions.get(b.label));
 }
 
 function cell(value) {

@@ -6,12 +6,14 @@ export class Model {
   constructor(card, taxonomy) {
     this.card = card;
     this.labels = new Map(taxonomy.labels.map(one => [one.label, one]));
+    this.positions = new Map(taxonomy.labels.map((one, position) => [one.label, position]));
     this.above = new Map();
     this.known = new Map();
     this.givable = taxonomy.labels.filter(one => one.threshold !== null).length;
     // A single root that is no label is not shown: it would only indent all others.
     const [root] = taxonomy.roots;
-    this.root = taxonomy.roots.length === 1 && this.labels.get(root)?.threshold === null ? root : null;
+    this.top = taxonomy.roots.length === 1 ? root : null;
+    this.root = this.threshold(this.top) === null ? this.top : null;
   }
 
   name(label) {
@@ -40,7 +42,7 @@ export class Model {
   }
 
   findPaths(label) {
-    const found = [], parents = step => step === this.root ? [] : this.labels.get(step)?.parents ?? [];
+    const found = [], parents = step => step === this.root ? [] : this.parents(step);
     const level = step => this.labels.get(step)?.level ?? 0;
     const waiting = label === this.root ? [] : [{ length: level(label), ranks: [], steps: [label] }];
     while (waiting.length && found.length < MOST_PATHS) {
@@ -74,16 +76,32 @@ export class Model {
   // The nearest ancestors that the model can give. Memorised, since the number of paths may grow exponentially.
   parentsGivable(label) {
     if (!this.above.has(label)) {
-      const found = (this.labels.get(label)?.parents ?? [])
+      const found = this.parents(label)
         .flatMap(parent => this.threshold(parent) === null ? this.parentsGivable(parent) : [parent]);
       this.above.set(label, [...new Set(found)]);
     }
     return this.above.get(label);
   }
 
-  // A loop over a set also visits what is added meanwhile, and each label once.
+  // All ancestors but the root, also those without a score of their own. A loop over a set also visits what is added
+  // meanwhile, and each label once.
   addAncestors(chosen) {
-    for (const label of chosen) for (const parent of this.parentsGivable(label)) chosen.add(parent);
+    for (const label of chosen) for (const parent of this.parents(label)) if (parent !== this.top) chosen.add(parent);
+  }
+
+  // The scores of the labels that a document gets. If ancestors are added, they are at least as probable as what is below.
+  scoresOf(found, given) {
+    const scores = new Map([...given].map(label => [label, found.scores.get(label) ?? 0]));
+    if (this.card.hierarchy !== "add-ancestors") return scores;
+    const upwards = [...given].sort((a, b) => this.positions.get(b) - this.positions.get(a));  // children before parents
+    for (const label of upwards) for (const parent of this.parents(label)) {
+      if (parent !== this.top && scores.has(parent)) scores.set(parent, Math.max(scores.get(parent), scores.get(label)));
+    }
+    return scores;
+  }
+
+  parents(label) {
+    return this.labels.get(label)?.parents ?? [];
   }
 
   dropOrphans(chosen) {

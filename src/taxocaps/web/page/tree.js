@@ -7,13 +7,13 @@ const NEAR_MISSES = 6;
 
 // Draws into `container`; returns how many given labels were left out. `choose` is called with the label that is chosen.
 export function drawTree(container, model, found, given, { threshold, chosen, choose }) {
-  const shown = [...given].sort(byScore(found)).slice(0, MOST_GIVEN);
+  const scores = model.scoresOf(found, given), shown = [...given].sort(byScore(scores)).slice(0, MOST_GIVEN);
   const describe = label => {
     const canChoose = found.scores.has(label) && model.threshold(label) !== null;
     return {
       name: model.name(label),
-      score: canChoose ? found.scores.get(label) : null,
-      threshold: model.thresholdOf(label, threshold),
+      score: scores.get(label) ?? found.scores.get(label) ?? null,
+      threshold: canChoose ? model.thresholdOf(label, threshold) : null,
       isGiven: given.has(label),
       canChoose,
     };
@@ -27,10 +27,10 @@ export function drawTree(container, model, found, given, { threshold, chosen, ch
 export function firstChoice(model, found, given) {
   const above = new Set([...given].flatMap(label => model.paths(label)).flatMap(path => path.slice(0, -1)));
   const leaves = [...given].filter(label => !above.has(label));
-  return (leaves.length ? leaves : [...found.scores.keys()]).sort(byScore(found))[0] ?? null;
+  return (leaves.length ? leaves : [...found.scores.keys()]).sort(byScore(found.scores))[0] ?? null;
 }
 
-const byScore = found => (a, b) => (found.scores.get(b) ?? 0) - (found.scores.get(a) ?? 0);
+const byScore = scores => (a, b) => (scores.get(b) ?? 0) - (scores.get(a) ?? 0);
 
 function nearMisses(model, found, given, threshold) {
   const gap = label => (model.thresholdOf(label, threshold) ?? 1) - found.scores.get(label);
