@@ -1,11 +1,12 @@
 """Taxonomies as nested JSON, YAML or Python mappings, of plain labels or of nodes with a label, its names and children.
 
 Plain labels: ``{"Root": {"A": ["A1", "A2"], "B": null}}``. Nodes: ``{"name": "Root", "children": [{"name": "A"}]}``.
-A node may have a `title`, `titles` by language, and `alternatives`, `hidden` names and `notation`, each a list or a
-mapping of languages to lists; the language "" stands for none.
 Both may be mixed, and several roots are in a list or in one mapping. A label with several parents is given below each
 of them; its children are given in full in one of these places, and in the others in full again or not at all. So a flat
 mapping of parents to children, ``{"Root": ["A", "B"], "A": ["A1", "A2"]}``, is read as well.
+
+A node may have a `title`, `titles` by language, and `alternatives`, `hidden` names and `notation`, each a list or a
+mapping of languages to lists; the language "" stands for none.
 """
 
 import json
