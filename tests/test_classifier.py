@@ -330,7 +330,7 @@ def test_files_go_where_the_context_says(tmp_path):
     told = []
     context = FitContext(tmp_path / "fit", progress=lambda stage, *_: told.append(stage))
     make().fit(TEXTS, LISTS, context=context, validation=(TEXTS[:2], LISTS[:2]))
-    assert {path.name for path in context.folder.iterdir()} >= {"stores", "tokens", "checkpoints", "taxonomy.tsv"}
+    assert {path.name for path in context.folder.iterdir()} >= {"stores", "tokens", "checkpoints"}
     assert {path.name for path in (context.folder / "stores").iterdir()} == {"documents", "validation"}
     assert told[0] == "reading documents"
     assert told[-1] == "training"

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from taxocaps.graph.document_graph import GraphOfWords
     from taxocaps.results import Prediction
     from taxocaps.taxonomy.readers import read_taxonomy
+    from taxocaps.taxonomy.terms import Term
     from taxocaps.taxonomy.tree import Taxonomy
     from taxocaps.taxonomy.writers import write_taxonomy
     from taxocaps.text.pipeline import TextPipeline
@@ -39,6 +40,7 @@ __all__ = [
     "TaxoCapsClassifier",
     "TaxocapsError",
     "Taxonomy",
+    "Term",
     "TextPipeline",
     "TrainFiles",
     "__version__",
@@ -65,6 +67,7 @@ _HOMES = {
     "TaxoCapsClassifier": "classifier",
     "TaxocapsError": "errors",
     "Taxonomy": "taxonomy.tree",
+    "Term": "taxonomy.terms",
     "TextPipeline": "text.pipeline",
     "TrainFiles": "workflows.train",
     "encode": "workflows.encode",

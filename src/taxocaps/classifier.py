@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from taxocaps.catalogue import DEFAULT_MODEL
 from taxocaps.corpus.document import Document
+from taxocaps.corpus.label_names import LabelResolver
 from taxocaps.corpus.labels import Classes, LabelConfig, collect_classes, label_matrix, resolve_labels
 from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
 from taxocaps.encoding.store import open_store, write_store
@@ -31,7 +32,6 @@ from taxocaps.scorers.model import FittedModel, ModelName, fit_model, hold_out
 from taxocaps.scorers.persistence import load_model, save_model
 from taxocaps.taxonomy.readers import as_taxonomy
 from taxocaps.taxonomy.tree import Taxonomy
-from taxocaps.taxonomy.writers import write_taxonomy
 from taxocaps.text.pipeline import Content
 from taxocaps.workflows.config import resolve_run_config
 from taxocaps.workflows.explain import explain
@@ -44,7 +44,8 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Works like any classifier of scikit-learn, in a `Pipeline`, `cross_val_score` or `GridSearchCV`. X is a list of
     texts (or of lists of ready tokens). Labels are lists of names, one name a text, an indicator matrix, or an
-    indicator DataFrame whose columns are labels; predictions come back in the same form.
+    indicator DataFrame whose columns are labels; predictions come back in the same form. A name is the id of a label,
+    its notation, or its preferred or alternative name; predictions are ids.
 
     Args:
         model: The name of a model, in any case; `taxocaps models` lists them.
@@ -132,7 +133,6 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 Path(temporary), threads=os.cpu_count() or 1, progress=_print_progress if self.verbose else silent
             )
             context.folder.mkdir(parents=True, exist_ok=True)
-            write_taxonomy(targets.classes.taxonomy, context.folder / "taxonomy.tsv")  # if it cannot be, say so now
             scorer = make_scorer(config, targets.classes, name.seed, context.threads)
             scorer.start = start.model_.scorer if start is not None else None
             training = _examples(_check_texts(X), targets.labels, scorer.encoder, context, "documents")
@@ -186,7 +186,9 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Micro-F1 of the labels; accuracy where every text has one label."""
         check_is_fitted(self)
         if self.form_ == "single":
-            return float(np.mean(self.predict(X) == np.asarray(y)))
+            resolver = LabelResolver(self.model_.classes.taxonomy)
+            truth = np.array([resolver.resolve([str(label)])[0] for label in y], dtype=object)
+            return float(np.mean(self.predict(X) == truth))
         truth = self._truth(X, y)
         return flat_metrics(truth, self.model_.choose(self.predict_proba(X))).micro.f1
 
@@ -357,7 +359,8 @@ def _from_names(
     more: Sequence[str],
 ) -> Targets:
     if known is not None:
-        return Targets(form, known, label_matrix(lists, known.names, known.taxonomy, config.ancestors), config=config)
+        ids = LabelResolver(known.taxonomy).resolve_all(lists)
+        return Targets(form, known, label_matrix(ids, known.names, known.taxonomy, config.ancestors), config=config)
     if taxonomy is None:
         given = set(more).union(*lists)
         if not given:

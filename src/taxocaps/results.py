@@ -10,11 +10,19 @@ __all__ = ["FitReport", "ModelCard", "Prediction", "ScoredLabel", "Standing", "T
 
 @dataclass(frozen=True, slots=True)
 class ScoredLabel:
-    """A label, its probability, and the path to it from the top of the taxonomy."""
+    """A label of a document.
+
+    Attributes:
+        label: Its id.
+        name: Its name in the language of the model; the id if it has none.
+        score: Its probability.
+        paths: All paths to it from below the root of the taxonomy, the shortest first and at most 20, as ids.
+    """
 
     label: str
+    name: str
     score: float
-    path: tuple[str, ...]
+    paths: tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +41,10 @@ class Prediction:
 
     def as_dict(self) -> dict[str, Any]:
         """The prediction as it is written to JSONL."""
-        labels = [{"label": one.label, "score": round(one.score, 6), "path": list(one.path)} for one in self.labels]
+        labels = [
+            {"label": one.label, "name": one.name, "score": round(one.score, 6), "paths": [*map(list, one.paths)]}
+            for one in self.labels
+        ]
         return {"id": self.id, "labels": labels, **({"warning": self.warning} if self.warning else {})}
 
 
@@ -104,10 +115,10 @@ class ModelCard:
 
 @dataclass(frozen=True)
 class TaxonomyLabel:
-    """A label in a taxonomy; its threshold is None if the model cannot give it."""
+    """A label in a taxonomy, its id and its name; its threshold is None if the model has no score for it."""
 
     label: str
-    title: str
+    name: str
     level: int
     parents: tuple[str, ...]
     threshold: float | None

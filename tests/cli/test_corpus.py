@@ -25,6 +25,14 @@ def test_check(run, corpus, tmp_path):
     assert report["splits"]["news"]["documents"] == 2
 
 
+def test_check_says_by_what_labels_were_found(run, corpus, tmp_path):
+    (tmp_path / "labels.tsv").write_text("Root\tanimal\nanimal\tC\tCat\nanimal\tD\t\t[dog]|puppy\n")
+    code, out, _ = run("corpus", "check", corpus, "--taxonomy", tmp_path / "labels.tsv", *FIELDS)
+    assert code == 0
+    assert "Labels of documents: 2 by id, 1 by preferred name, 1 by alternative name" in out
+    assert "unknown" not in out
+
+
 def test_a_missing_field_is_named_with_what_is_there(run, corpus):
     code, out, err = run("corpus", "check", corpus)
     assert (code, out) == (2, "")

@@ -15,6 +15,7 @@ def test_json_is_the_whole_explanation(run, toy_model):
     assert [one["label"] for one in found["reasons"]] == ["Football"]
     assert set(found) == {
         *("model", "title", "text", "words", "labels", "method", "reasons", "matrix", "graph", "warning"),
+        "names",
     }
 
 
@@ -27,6 +28,26 @@ def test_a_document_of_a_file_as_a_page(run, toy_model, toy_files, tmp_path):
     assert "goalkeeper" in page.read_text(encoding="utf-8")
     assert run("explain", toy_model, "--text", TEXT, "-o", page, "--quiet") == (0, "", "")
     assert "<script>alert" not in page.read_text(encoding="utf-8")
+
+
+def test_names_have_their_ids_beside_them_on_every_path(run, toy_files, tmp_path):
+    (tmp_path / "labels.tsv").write_text("all\tm\tMany things\nall\tn\nm\tx\tOdd one\nn\tx\n")
+    texts = {"x": "striker club goal", "n": "gene of wheat"}
+    rows = [{"text": f"{text} {number}", "labels": [label]} for number in range(6) for label, text in texts.items()]
+    (tmp_path / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    model = tmp_path / "svm"
+    files = ["--train", tmp_path / "train.jsonl", "--taxonomy", tmp_path / "labels.tsv"]
+    assert run("train", *files, "--model", "SVM", "--out", model, "--quiet")[0] == 0
+    _, out, _ = run("explain", model, "--text", "striker goal", "--label", "x")
+    assert "Many things › Odd one (x)" in out
+    assert "n › Odd one (x)" in out
+    _, out, _ = run("explain", model, "--text", "striker goal", "--label", "x", "--json")
+    found = json.loads(out)
+    assert found["names"] == {"m": "Many things", "x": "Odd one"}
+    assert found["labels"][0]["paths"] == [["m", "x"], ["n", "x"]]
+    _, out, _ = run("predict", model, "--text", "striker goal", "--top-k", "1")
+    (label,) = json.loads(out)["labels"]
+    assert (label["label"], label["name"], label["paths"]) == ("x", "Odd one", [["m", "x"], ["n", "x"]])
 
 
 def test_an_empty_text_is_warned_about(run, toy_model, tmp_path):

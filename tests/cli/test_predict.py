@@ -24,7 +24,7 @@ def test_texts(run, toy_model):
     assert (code, err) == (0, "")
     first, second = rows(out)
     assert first["id"] == "1"
-    assert [list(one) for one in first["labels"]] == [["label", "score", "path"]] * 2
+    assert [list(one) for one in first["labels"]] == [["label", "name", "score", "paths"]] * 2
     assert second == {"id": "2", "labels": [], "warning": "the text has no words that the model reads"}
 
 

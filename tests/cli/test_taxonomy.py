@@ -44,6 +44,35 @@ def test_convert_there_and_back(run, labels, tmp_path, name):
     assert json.loads(out)["statistics"]["edges"] == 4
 
 
+def test_names_are_shown_beside_ids_in_the_language(run, tmp_path):
+    path = tmp_path / "labels.json"
+    path.write_text('{"name": "all", "children": [{"name": "D", "titles": {"en": "dogs", "de": "Hunde"}}]}')
+    assert run("taxonomy", "show", path)[1].splitlines()[:2] == ["all", "  D  dogs"]
+    assert run("taxonomy", "show", path, "--language", "de")[1].splitlines()[:2] == ["all", "  D  Hunde"]
+
+
+def test_convert_keeps_all_names(run, tmp_path):
+    path = tmp_path / "labels.json"
+    node = {
+        "name": "D",
+        "titles": {"de": "Hunde", "en": "dogs"},
+        "alternatives": ["hounds"],
+        "hidden": {"en": ["dgos"]},
+    }
+    path.write_text(json.dumps({"name": "all", "children": [node]}))
+    assert run("taxonomy", "convert", path, tmp_path / "t.ttl", "--quiet") == (0, "", "")
+    assert run("taxonomy", "convert", tmp_path / "t.ttl", tmp_path / "t.json", "--quiet") == (0, "", "")
+    assert json.loads((tmp_path / "t.json").read_text())["children"] == [node]
+
+
+def test_check_tells_names_that_contradict_each_other(run, tmp_path):
+    path = tmp_path / "labels.tsv"
+    path.write_text("r\ta\tone\tuno|eins\ns\ta\ttwo\n")
+    code, out, _ = run("taxonomy", "check", path)
+    assert code == 2
+    assert "line 2: the label 'a' has two preferred names, 'one' and 'two'; keep one" in out
+
+
 def test_a_failed_conversion_leaves_nothing(run, tmp_path):
     bad = tmp_path / "bad.tsv"
     bad.write_text("a\tb\nb\ta\n")

@@ -291,7 +291,7 @@ def exists(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "is_time", [exists("run.json"), exists("taxonomy.tsv"), epochs(2)], ids=["start", "words", "epoch"]
+    "is_time", [exists("run.json"), exists("stores/train/manifest.json"), epochs(2)], ids=["start", "words", "epoch"]
 )
 def test_ctrl_c(command, whole, tmp_path, is_time):
     out = tmp_path / "model"

@@ -16,6 +16,7 @@ from sklearn.preprocessing import MultiLabelBinarizer
 
 from taxocaps.corpus.labels import Classes, LabelConfig, collect_classes, count_unseen, label_matrix, resolve_labels
 from taxocaps.errors import ConfigError, CorpusError, TaxonomyError
+from taxocaps.taxonomy.terms import Term
 from taxocaps.taxonomy.tree import Taxonomy
 
 TREE = Taxonomy.from_edges(
@@ -120,6 +121,56 @@ def test_unknown_labels_may_be_added_under_the_root():
     assert resolved.taxonomy.parents("x") == ("all",)
     assert resolved.taxonomy.names == (*TREE.names, "x", "y")
     assert resolved.unknown == {"x": 1, "y": 1}
+
+
+NAMED = Taxonomy.from_edges(
+    [("all", "S"), ("all", "F"), ("S", "T")],
+    terms={
+        "S": [Term("Sports"), Term("1", "notation"), Term("games", "alternative")],
+        "F": [Term("Film"), Term("Straße", "alternative", "de"), Term("flim", "hidden"), Term("GAMES", "alternative")],
+        "T": [Term("F", language="de"), Term("1"), Term("film", "alternative")],
+    },
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "named_by"),
+    [
+        ("S", "S", "id"),
+        ("F", "F", "id"),  # also the preferred name of T
+        ("1", "S", "notation"),  # also the preferred name of T
+        (" sports ", "S", "preferred"),
+        ("FILM", "F", "preferred"),  # also an alternative name of T
+        ("f", "T", "preferred"),
+        ("STRASSE", "F", "alternative"),
+    ],
+)
+def test_labels_are_found_by_id_notation_and_names(text, label, named_by):
+    resolved = resolve_labels([(text,)], NAMED)
+    assert resolved.labels == ((label,),)
+    assert +Counter(resolved.named_by) == {named_by: 1}
+
+
+def test_a_document_has_a_label_once_by_whatever_names():
+    resolved = resolve_labels([("Sports", "T", "S", "1"), None, ("F",)], NAMED)
+    assert resolved.labels == (("S", "T"), (), ("F",))
+    assert resolved.named_by == {"id": 3, "preferred": 1, "notation": 1}
+
+
+def test_hidden_names_are_unknown():
+    assert resolve_labels([("flim",)], NAMED, "drop").unknown == {"flim": 1}
+
+
+def test_a_name_of_several_labels_is_ambiguous():
+    with pytest.raises(CorpusError) as caught:
+        resolve_labels([("S",), ("Games",)], NAMED, ids=["a", "b"])
+    assert str(caught.value) == (
+        "document 'b': the label 'Games' is ambiguous, the alternative name of 'S' and 'F'; "
+        "give the id, or set labels.unknown to add or drop"
+    )
+    dropped = resolve_labels([("S", "Games")], NAMED, "drop")
+    assert (dropped.labels, dropped.unknown) == ((("S",),), {"Games": 1})
+    assert "Games" in resolve_labels([("S", "Games")], NAMED, "add").taxonomy
 
 
 @given(st.lists(st.lists(st.sampled_from(["sport", "film", "x", "y", "z"]), max_size=4), max_size=5))

@@ -132,7 +132,7 @@ def test_labels_given_then_near_misses(learnt, encode):
         column = learnt.classes.names.index(one.label)
         assert one.score == pytest.approx(scores[0, column], rel=1e-5)
         assert one.threshold == pytest.approx(learnt.thresholds[column], rel=1e-5)
-        assert one.path == learnt.classes.taxonomy.path(one.label)
+        assert one.paths == learnt.classes.taxonomy.paths(one.label)
     assert [one.label for one in found.reasons] == [one.label for one in given]
     assert (found.model, found.title) == ("a model", "The striker scored twice, and the supporters of …")
     assert found.matrix

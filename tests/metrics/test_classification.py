@@ -10,6 +10,7 @@ from scipy.sparse import csr_array, random_array
 from sklearn.metrics import accuracy_score, hamming_loss, precision_recall_fscore_support
 
 from taxocaps.metrics.classification import (
+    AddedLabels,
     Averages,
     Counts,
     LabelRow,
@@ -98,6 +99,17 @@ def test_missed_labels_are_columns_that_are_never_predicted(seed, extra):
     assert as_tuple(found.micro) == pytest.approx(wanted)
     without = flat_metrics(csr_array(truth), csr_array(predicted))
     assert dataclasses.replace(found, micro=without.micro) == without
+
+
+def test_added_labels_are_columns_of_their_own_in_micro_averages():
+    generator = np.random.default_rng(0)
+    truth, predicted = (random_labels(generator, 6, 5, 0.4).toarray() for _ in range(2))
+    wanted = flat_metrics(csr_array(truth), csr_array(predicted)).micro
+    outside, given = truth[:, 3:], predicted[:, 3:]
+    added = AddedLabels(int((outside & given).sum()), int((given & ~outside).sum()))
+    missed = int((outside & ~given).sum())
+    found = flat_metrics(csr_array(truth[:, :3]), csr_array(predicted[:, :3]), missed=missed, added=added)
+    assert found.micro == wanted
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0), (3, 3)])

@@ -40,8 +40,8 @@ def explanation(**changes):
             KeptWord("nowhere", None, None, True),
         ),
         "labels": (
-            JudgedLabel(EVIL, 0.9, 0.8, 0.5, True, ("Animals", EVIL)),
-            JudgedLabel("Dogs", 0.3, 0.2, None, False, ("Animals", "Dogs")),
+            JudgedLabel(EVIL, EVIL, 0.9, 0.8, 0.5, True, (("Animals", EVIL),)),
+            JudgedLabel("Dogs", "Dogs", 0.3, 0.2, None, False, (("Animals", "Dogs"),)),
         ),
         "method": "occlusion",
         "reasons": (LabelReasons(EVIL, (WordWeight("cat", 0.5), WordWeight(EVIL, -0.1)), (RowShare(1, EVIL, 1.0),)),),
@@ -139,7 +139,7 @@ def test_the_text_is_tinted_where_its_words_are(visit):
         LabelReasons(label, (WordWeight("purr", weight), WordWeight("cat", -weight)), None)
         for label, weight in (("Animals", 0.5), ("Dogs", -0.25))
     )
-    labels = tuple(JudgedLabel(one.label, 0.4, 0.4, 0.5, True, (one.label,)) for one in reasons)
+    labels = tuple(JudgedLabel(one.label, one.label, 0.4, 0.4, 0.5, True, ((one.label,),)) for one in reasons)
     page = visit(explanation_page(explanation(text=text, words=words, labels=labels, reasons=reasons)))
     marks = "all => all.map(one => [one.textContent, one.title, one.className, one.style.background])"
     first, second = page.eval_on_selector_all("#tinted mark", marks)

@@ -147,7 +147,7 @@ def test_what_a_model_card_says(card):
     for fact in ("1,234 labels", "12,345 train, 20 dev, 30 test", "Preset `fast`, seed 7", "7,654,321 parameters"):
         assert fact in text
     assert "9 epochs trained, epoch 4 kept" in text
-    for name in ("labels.json", "taxonomy.tsv", "config.yaml", "history.csv", "metrics.json"):
+    for name in ("labels.json", "taxonomy.json", "config.yaml", "history.csv", "metrics.json"):
         assert f"`{name}`" in text
     for command in ("predict", "evaluate"):
         assert f"taxocaps {command} THIS_FOLDER" in text

@@ -21,7 +21,9 @@ from taxocaps.scorers.decision import (
     fit_calibration,
 )
 from taxocaps.scorers.model import FittedModel, ModelName, fit_model, hold_out
+from taxocaps.taxonomy.terms import Term
 from taxocaps.taxonomy.tree import Taxonomy
+from taxocaps.text.pipeline import TextConfig
 
 TOPICS = Classes(
     ("trade", "oil", "grain", "art"),
@@ -109,14 +111,31 @@ def test_no_texts(model, encode):
     assert list(model().predictions([], model().scores(none))) == []
 
 
+def test_predictions_have_names_in_the_language_of_the_model_and_all_paths(keywords):
+    taxonomy = Taxonomy.from_edges(
+        [("all", "trade"), ("all", "energy"), ("trade", "oil"), ("energy", "oil")],
+        terms={"oil": [Term("Erdöl", language="de"), Term("petroleum", language="en"), Term("crude", "alternative")]},
+    )
+    config = keywords.Config(text=TextConfig(language="de"))
+    classes = Classes(("trade", "energy", "oil"), taxonomy)
+    fitted = FittedModel(NAME, config, keywords(config, classes), Calibration(), np.full(3, 0.5, np.float32), "as-is")
+    scores = np.array([[0.1, 0.2, 0.9]], np.float32)
+    (found,) = fitted.predictions([Document("oil", id="7")], scores)
+    assert found.as_dict() == {
+        "id": "7",
+        "labels": [{"label": "oil", "name": "Erdöl", "score": 0.9, "paths": [["trade", "oil"], ["energy", "oil"]]}],
+    }
+    assert [one.name for one in fitted.taxonomy_view().labels] == ["all", "trade", "energy", "Erdöl"]
+
+
 def test_predictions_have_scores_and_paths_the_most_probable_first(model):
     documents = [Document("oil", id="news-7"), Document("x"), Document("")]
     first, second, third = model("add-ancestors").predictions(documents, SCORES, DecisionOptions(top_k=2))
     assert first.id == "news-7"
     assert first.labels == (
-        ScoredLabel("oil", pytest.approx(0.9), ("trade", "oil")),
-        ScoredLabel("grain", pytest.approx(0.4), ("trade", "grain")),
-        ScoredLabel("trade", pytest.approx(0.2), ("trade",)),
+        ScoredLabel("trade", "trade", pytest.approx(0.9), (("trade",),)),
+        ScoredLabel("oil", "oil", pytest.approx(0.9), (("trade", "oil"),)),
+        ScoredLabel("grain", "grain", pytest.approx(0.4), (("trade", "grain"),)),
     )
     assert [one.label for one in second.labels] == ["trade", "art"]
     assert (second.id, third.id) == ("2", "3")
@@ -189,8 +208,56 @@ def test_measured_on_its_validation_documents_a_model_is_as_good_as_it_says(lear
 def test_unseen_labels_count_in_an_evaluation(learn):
     model, examples = learn(TEXTS, LISTS)
     scores = model.scores(examples.documents)
-    seen, unseen = (model.evaluate(examples.labels, scores, unseen=one) for one in (None, {"music": 10}))
+    seen, unseen = (model.evaluate(examples.labels, scores, labels=one) for one in (None, [["music"]] * len(TEXTS)))
     assert unseen.flat.micro.recall < seen.flat.micro.recall
+    assert unseen.unseen == {"music": len(TEXTS)}
+
+
+DEEP = Classes(
+    ("crude", "art"), Taxonomy.from_edges([("all", "trade"), ("trade", "oil"), ("oil", "crude"), ("all", "art")])
+)
+
+
+@pytest.fixture
+def leaves(keywords):
+    """A model that learned from documents with the lowest labels only."""
+
+    def make(hierarchy="add-ancestors"):
+        config = keywords.Config()
+        thresholds = np.full(2, 0.5, np.float32)
+        return FittedModel(NAME, config, keywords(config, DEEP), Calibration(), thresholds, hierarchy)
+
+    return make
+
+
+def test_ancestors_are_given_without_a_column(leaves):
+    scores = np.array([[0.9, 0.6], [0.1, 0.7]], np.float32)
+    documents = [Document("x"), Document("y")]
+
+    def given(model, **options):
+        predictions = model.predictions(documents, scores, DecisionOptions(**options))
+        return [[(one.label, round(one.score, 3)) for one in prediction.labels] for prediction in predictions]
+
+    with_ancestors = [[("trade", 0.9), ("oil", 0.9), ("crude", 0.9), ("art", 0.6)], [("art", 0.7)]]
+    assert given(leaves()) == with_ancestors
+    assert given(leaves("as-is"), hierarchy="add-ancestors") == with_ancestors
+    assert given(leaves(), hierarchy="as-is") == [[("crude", 0.9), ("art", 0.6)], [("art", 0.7)]]
+    assert leaves().choose(scores).shape == (2, 2)
+
+
+def test_true_ancestors_without_a_column_count_as_predicted_where_they_are_added(leaves):
+    scores = np.array([[0.9, 0.1], [0.9, 0.1], [0.1, 0.9]], np.float32)
+    lists = [("trade", "crude"), ("crude",), ("trade", "art", "music")]
+    truth = label_matrix(lists, DEEP.names)
+    found = leaves().evaluate(truth, scores, labels=lists)
+    assert found.unseen == {"music": 1, "trade": 1}
+    assert (found.added.right, found.added.wrong) == (1, 1)  # oil is carried by no document, and does not count
+    # crude, crude, art and one of two trades are right, one trade is wrong; a trade and the music are missed.
+    assert (found.flat.micro.precision, found.flat.micro.recall) == (4 / 5, 4 / 6)
+    assert found.flat.macro == leaves().evaluate(truth, scores).flat.macro
+    without = leaves("as-is").evaluate(truth, scores, labels=lists)
+    assert without.unseen == {"music": 1, "trade": 2}
+    assert (without.flat.micro.precision, without.flat.micro.recall) == (1, 3 / 6)
 
 
 def test_a_card_says_what_a_model_is_and_how_good_it_is(learn):

@@ -19,7 +19,7 @@ FILES = {
     "config.yaml",
     "labels.json",
     "metrics.json",
-    "taxonomy.tsv",
+    "taxonomy.json",
     "thresholds.json",
     "versions.json",
     "vocabulary.tsv",

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taxocaps.taxonomy.nested import ListNode, MappingNode, MarkupError, Scalar, parse_json, parse_yaml, scan_nested
+from taxocaps.taxonomy.terms import Term
 
 FAMILY = [("A", "A1"), ("A", "A2"), ("Root", "A"), ("Root", "B")]
 
@@ -69,11 +70,68 @@ def test_titles_belong_to_nodes(scan):
     found = scan(
         '{"name": 2020, "title": "the year", "children": [{"name": "no", "title": 7}, {"name": "x", "title": null}]}'
     )
-    assert (edges(found), found.titles, told(found)) == (
+    assert (edges(found), found.terms, told(found)) == (
         [("2020", "no"), ("2020", "x")],
-        {"2020": "the year", "no": "7"},
+        {"2020": (Term("the year"),), "no": (Term("7"),)},
         [],
     )
+
+
+def test_nodes_have_names_of_all_kinds_and_languages(scan):
+    found = scan(
+        """
+        name: D
+        title: dogs
+        titles: {DE: Hunde, no: hunder, fr: null}
+        alternatives: {"": hounds, de: [Köter, Wauwau]}
+        hidden: [dgos, " dogs\ta ", ""]
+        notation: 599.77
+        """
+    )
+    assert told(found) == []
+    assert found.terms == {
+        "D": (
+            Term("dogs"),
+            Term("Hunde", language="de"),
+            Term("hunder", language="no"),
+            Term("hounds", "alternative"),
+            Term("Köter", "alternative", "de"),
+            Term("Wauwau", "alternative", "de"),
+            Term("dgos", "hidden"),
+            Term("dogs a", "hidden"),
+            Term("599.77", "notation"),
+        )
+    }
+
+
+def test_a_label_in_several_places_has_the_names_of_all(scan):
+    found = scan("- {name: A, children: [{name: C, title: see}]}\n- B: [{name: C, alternatives: [sea]}]")
+    assert found.terms == {"C": (Term("see"), Term("sea", "alternative"))}
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("title: [x]", "the `title` of a label must be text"),
+        ("titles: x", "the `titles` of a label must be a mapping of languages to names"),
+        ("titles: {en: [x, y]}", "`titles` must give a name, or a mapping of languages to such values"),
+        ("alternatives: [[x]]", "`alternatives` must give a name or a list of names, or a mapping of languages"),
+        ("alternatives: {en: {x: y}}", "`alternatives` must give a name or a list of names, or a mapping of languages"),
+        ("hidden: {[a]: x}", "`hidden` must give a name or a list of names, or a mapping of languages to such values"),
+        (
+            "alternatives: {e n: x}",
+            "the name 'x' of the label 'b' has the language 'e n'; give a tag such as en or pt-br",
+        ),
+        ("titles: {en: x, EN: y}", "the label 'b' has two preferred names in 'en', 'x' and 'y'; keep one"),
+        (
+            "name2: x",
+            "unknown key 'name2' beside `name`; allowed: name, title, titles, alternatives, hidden, notation, ",
+        ),
+    ],
+)
+def test_wrong_names_are_told_with_their_line(scan, line, expected):
+    (found,) = told(scan(f"name: a\nchildren:\n- {{name: b, {line}}}\n"))
+    assert found.startswith(f"line 3: {expected}")
 
 
 def test_names_that_look_like_other_types_are_taken_as_written(scan):
@@ -141,7 +199,6 @@ def test_aliases_that_multiply_are_read_in_no_time(scan):
         ("a:\n- ''\n", "line 2: blank label name; give every label a name"),
         ("a:\n  ? [b, c]\n  : d\n", "line 2: a key is null, a list or a mapping; a label's name must be text"),
         ("a:\n  null: d\n", "line 2: a key is null, a list or a mapping; a label's name must be text"),
-        ("- name: a\n  id: 7\n", "line 2: unknown key 'id' beside `name`; allowed: name, title, children"),
         ("- name: a\n  name: b\n", "line 2: the key `name` is given twice for one label; keep one"),
         ("- b\n- name:\n  children: [c]\n", "line 2: the `name` of a label must be text"),
         ("- name: a\n  title: [x]\n", "line 2: the `title` of a label must be text"),

@@ -15,6 +15,7 @@ from taxocaps.taxonomy.problems import (
     name_problem,
     summary,
 )
+from taxocaps.taxonomy.terms import Term
 
 LABELS = st.sampled_from("abcdef")
 
@@ -125,12 +126,12 @@ def test_the_summary_counts_what_it_leaves_out():
 def test_labels_come_in_order_of_first_mention():
     builder = ScanBuilder()
     builder.add("b", "c", 1)
-    builder.add(None, "z", 2, title="last")
+    builder.add(None, "z", 2, [Term("last")])
     builder.add("a", "c", 3)
     scan = builder.finish()
     assert scan.labels == ("b", "c", "z", "a")
     assert scan.edges == (Edge("b", "c", 1), Edge("a", "c", 3))
-    assert scan.titles == {"z": "last"}
+    assert scan.terms == {"z": (Term("last"),)}
     assert scan.problems == ()
 
 
@@ -142,14 +143,14 @@ def test_problems_of_readers_and_of_the_whole_come_by_line():
     assert [problem.line for problem in builder.finish().problems] == [2, 5, 7]
 
 
-def test_two_titles_for_one_label_are_a_problem():
+def test_two_preferred_names_for_one_label_are_a_problem():
     builder = ScanBuilder()
-    builder.add("a", "c", 1, title="one")
-    builder.add("b", "c", 2, title="one")
+    builder.add("a", "c", 1, [Term("one")])
+    builder.add("b", "c", 2, [Term("one"), Term("eins", language="de"), Term("two", "alternative")])
     builder.add("d", "c", 3)
-    builder.add("e", "c", 4, title="two")
+    builder.add("e", "c", 4, [Term("two")])
     assert [str(problem) for problem in builder.finish().problems] == [
-        "line 4: the label 'c' has two titles, 'one' and 'two'; keep one"
+        "line 4: the label 'c' has two preferred names, 'one' and 'two'; keep one"
     ]
 
 

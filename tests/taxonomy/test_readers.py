@@ -22,6 +22,7 @@ from taxocaps.taxonomy.readers import (
     scan_taxonomy,
     taxonomy_format,
 )
+from taxocaps.taxonomy.terms import Term
 from taxocaps.taxonomy.tree import Taxonomy
 from taxocaps.taxonomy.writers import format_hier, format_tsv
 
@@ -37,7 +38,7 @@ TEXTS = {
     "x.yaml": "name: Root\nchildren:\n- {name: A, title: First, children: [A1]}\n- Bé\n",
     "x.ttl": (
         "@prefix skos: <http://www.w3.org/2004/02/skos/core#> .\n"
-        '<Root> skos:narrower <A>, <Bé> . <A> skos:narrower <A1> ; skos:prefLabel "First"@en .\n'
+        '<Root> skos:narrower <A>, <Bé> . <A> skos:narrower <A1> ; skos:prefLabel "First" .\n'
     ),
 }
 
@@ -108,7 +109,7 @@ def test_a_scan_gives_everything_at_once(tmp_path):
     scan = scan_taxonomy(path)
     assert scan.edges == (Edge("a", "b", 1), Edge("a", "b", 2), Edge("c", "c", 3))
     assert scan.labels == ("a", "b", "c", "z")
-    assert scan.titles == {"b": "Bee"}
+    assert scan.terms == {"b": (Term("Bee"),)}
     assert [problem.line for problem in scan.problems] == [2, 3]
 
 
@@ -144,7 +145,7 @@ def test_skos_options_reach_the_reader(tmp_path):
     )
     assert read_taxonomy(path, skos_label="notation").names == ("1", "2")
     assert read_taxonomy(path, skos_label="label", language="de").names == ("Tier", "Hund")
-    assert read_taxonomy(path, language="de").titles == {"a": "Tier", "b": "Hund"}
+    assert [read_taxonomy(path).title("b", language) for language in ("de", "en")] == ["Hund", "dog"]
 
 
 @pytest.mark.parametrize(
@@ -235,11 +236,11 @@ def test_lines_are_read_as_they_were_written(statement):
 
 def test_all_problems_of_a_tsv_file_are_told_with_their_lines(tmp_path):
     path = tmp_path / "bad.tsv"
-    path.write_text("# topics\na\tb\n\ta\nb\tc\td\te\nc\tc\n\na\tb\nb\t \nb\ta\n", encoding="utf-8")
+    path.write_text("# topics\na\tb\n\ta\nb\tc\td\te\tf\nc\tc\n\na\tb\nb\t \nb\ta\n", encoding="utf-8")
     assert [str(problem) for problem in scan_lines(path, "utf-8", parse_tsv).problems] == [
         "line 2: the labels form a cycle: a > b > a (lines 2, 9); remove one of these edges",
         "line 3: blank label name; give every label a name",
-        "line 4: 4 fields between tabs; give parent, child and at most a title",
+        "line 4: 5 fields between tabs; give parent, child and at most a name and alternatives",
         "line 5: the label c is its own parent; remove this edge",
         "line 7: the edge a > b is given twice, first on line 2; remove one of the two",
         "line 8: blank label name; give every label a name",
@@ -254,7 +255,7 @@ def test_a_hier_file_is_read_line_by_line(tmp_path):
     scan = scan_lines(path, "utf-8", parse_hier)
     assert scan.edges == (Edge("Root", "A", 3),)
     assert scan.labels == ("Root", "A")
-    assert scan.titles == {"A": "x"}
+    assert scan.terms == {"A": (Term("x"),)}
     assert [str(problem) for problem in scan.problems] == [
         "line 2: not of the form `parent: X child: Y child-description: Z`; correct the line"
     ]
@@ -300,6 +301,15 @@ def test_titles_come_from_nodes():
     found = as_taxonomy({"name": "Root", "children": [{"name": "a", "title": "First"}, "b"]})
     assert as_taxonomy(graph) == found
     assert found.titles == {"a": "First"}
+
+
+def test_names_come_from_the_attributes_of_a_graph():
+    graph = networkx.DiGraph([("Root", "a")])
+    graph.nodes["a"].update(title=7, alternatives={"de": ["Erste"]}, notation="1", colour="red")
+    assert as_taxonomy(graph).terms("a") == (Term("7"), Term("Erste", "alternative", "de"), Term("1", "notation"))
+    graph.nodes["a"]["title"] = ["x"]
+    with pytest.raises(TaxonomyError, match=r"^taxonomy: the `title` of a label must be text$"):
+        as_taxonomy(graph)
 
 
 def test_labels_without_edges_are_kept():

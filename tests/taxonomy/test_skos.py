@@ -7,7 +7,9 @@ import pytest
 import rdflib
 
 from taxocaps.errors import ConfigError, FileError, MissingExtraError
+from taxocaps.taxonomy.readers import read_taxonomy
 from taxocaps.taxonomy.skos import scan_skos
+from taxocaps.taxonomy.terms import Term, sorted_terms
 
 PREFIX = "@prefix skos: <http://www.w3.org/2004/02/skos/core#> .\n@prefix : <http://x.org/> .\n"
 THESAURUS = (
@@ -53,11 +55,30 @@ def test_broader_and_narrower_are_edges_and_concepts_are_labels_by_uri(write):
     [
         ("en", ["animals", "alone", "Hunde", "cats"]),
         ("de", ["Tiere", "alone", "Hunde", "Katzen"]),
-        ("fr", ["Tiere", "alone", "Hunde", "felines"]),
+        ("fr", ["animals", "alone", "Hunde", "felines"]),
     ],
 )
 def test_titles_come_in_the_language_or_else_in_another(write, language, titles):
-    assert list(scan_skos(write(THESAURUS), language=language).titles.values()) == titles
+    taxonomy = read_taxonomy(write(THESAURUS))
+    assert [taxonomy.title(f"http://x.org/{name}", language) for name in ("animals", "alone", "dogs", "cats")] == titles
+
+
+def test_names_of_all_kinds_and_languages_are_read(write):
+    text = """
+:dogs a skos:Concept ; skos:notation "599.77", "D"^^:code ; skos:prefLabel "dogs"@en, "Hunde"@de-AT, "hounds"@EN ;
+    skos:altLabel "canines"@en, "Köter"@de ; skos:hiddenLabel "dgos" .
+"""
+    (terms,) = scan_skos(write(PREFIX + text)).terms.values()
+    assert sorted_terms(terms) == (
+        Term("Hunde", language="de-at"),
+        Term("dogs", language="en"),
+        Term("Köter", "alternative", "de"),
+        Term("hounds", "alternative", "en"),  # a second preferred name in one language
+        Term("canines", "alternative", "en"),
+        Term("dgos", "hidden"),
+        Term("599.77", "notation"),
+        Term("D", "notation"),
+    )
 
 
 def test_labels_may_be_named_by_notation_or_label(write):
@@ -84,7 +105,9 @@ def test_every_notation_says_the_same(write, name, syntax):
     other = scan_skos(write(graph.serialize(format=syntax), name), "notation")
     expected = scan_skos(write(THESAURUS), "notation")
     assert set(edges(other)) == set(edges(expected))
-    assert other.titles == expected.titles
+    assert {name: set(terms) for name, terms in other.terms.items()} == {
+        name: set(terms) for name, terms in expected.terms.items()
+    }
     assert told(other) == []
 
 

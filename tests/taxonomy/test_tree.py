@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taxocaps.errors import TaxonomyError
+from taxocaps.taxonomy.terms import Term
 from taxocaps.taxonomy.tree import VIRTUAL_ROOT, Taxonomy, TaxonomyStatistics
 
 TOPICS = Taxonomy.from_edges(
@@ -87,6 +88,39 @@ def test_depths_levels_and_paths_are_shortest(case):
         assert nx.is_path(graph, [taxonomy.root, *path])
         assert [taxonomy.root, *path][-1] == name
     assert sum(map(len, taxonomy.levels)) == len(taxonomy)
+
+
+@settings(deadline=None)
+@given(edge_lists())
+def test_paths_are_all_paths_the_shortest_first(case):
+    edges, names = case
+    taxonomy = Taxonomy.from_edges(edges, labels=names)
+    graph = as_networkx(taxonomy)
+    if taxonomy.root == VIRTUAL_ROOT:
+        graph.add_edges_from((VIRTUAL_ROOT, root) for root in taxonomy.roots)
+    for name in set(names) - {taxonomy.root}:
+        paths = taxonomy.paths(name)
+        expected = [tuple(path[1:]) for path in nx.all_simple_paths(graph, taxonomy.root, name)]
+        assert len(paths) == min(len(expected), 20)
+        assert set(paths) <= set(expected)
+        assert list(map(len, paths)) == sorted(map(len, expected))[:20]
+        assert taxonomy.path(name) == paths[0]
+
+
+def test_paths_of_equal_length_are_in_the_order_of_the_parents():
+    taxonomy = Taxonomy.from_edges([("r", "b"), ("r", "a"), ("b", "x"), ("a", "x"), ("x", "y"), ("r", "y")])
+    assert taxonomy.paths("y") == (("y",), ("b", "x", "y"), ("a", "x", "y"))
+    assert taxonomy.paths("r") == ()
+
+
+def test_few_of_very_many_paths_are_found_in_no_time():
+    ladder = [(f"{above}{level}", f"{below}{level + 1}") for level in range(200) for above in "ab" for below in "ab"]
+    taxonomy = Taxonomy.from_edges([("r", "a0"), ("r", "b0"), *ladder])
+    started = time.perf_counter()
+    paths = taxonomy.paths("a200")
+    assert time.perf_counter() - started < 2
+    assert len(set(paths)) == 20
+    assert {len(path) for path in paths} == {201}
 
 
 @settings(deadline=None)
@@ -172,6 +206,53 @@ def test_it_is_a_collection_of_names():
     assert repr(Taxonomy.from_edges([("a", "b")])) == "Taxonomy(1 label, 1 level)"
 
 
+HUNDE = {"D": [Term("Hunde", language="de"), Term("dogs", language="en-GB"), Term("hounds", "alternative")]}
+
+
+@pytest.mark.parametrize(
+    ("language", "title"), [("de", "Hunde"), ("DE-at", "Hunde"), ("en", "dogs"), ("fr", "dogs"), (None, "dogs")]
+)
+def test_the_title_is_the_preferred_name_in_a_language(language, title):
+    assert Taxonomy.from_edges([("all", "D")], terms=HUNDE).title("D", language) == title
+
+
+def test_a_title_without_a_language_goes_before_other_languages():
+    taxonomy = Taxonomy.from_edges([("all", "D")], titles={"D": "canis"}, terms=HUNDE)
+    assert [taxonomy.title("D", language) for language in (None, "fr", "de")] == ["canis", "canis", "Hunde"]
+    assert taxonomy.title("all", "de") == "all"
+
+
+def test_terms_are_in_order_of_kind_and_language():
+    taxonomy = Taxonomy.from_edges([("all", "D")], titles={"D": "canis"}, terms=HUNDE)
+    assert taxonomy.terms("D") == (
+        Term("canis"),
+        Term("Hunde", language="de"),
+        Term("dogs", language="en-gb"),
+        Term("hounds", "alternative"),
+    )
+    assert taxonomy.terms("all") == ()
+    assert taxonomy.with_labels(["new"]).terms("D") == taxonomy.terms("D")
+
+
+@pytest.mark.parametrize(
+    ("terms", "message"),
+    [
+        ([Term("a"), Term("b")], "the label 'D' has two preferred names, 'a' and 'b'; keep one"),
+        (
+            [Term("a", language="x y")],
+            "the name 'a' of the label 'D' has the language 'x y'; give a tag such as en or pt",
+        ),
+        (
+            [Term("a", "other")],
+            "the name 'a' of the label 'D' must be one of preferred, alternative, hidden, notation; got",
+        ),
+    ],
+)
+def test_invalid_terms_are_refused(terms, message):
+    with pytest.raises(TaxonomyError, match=f"^{message}"):
+        Taxonomy.from_edges([], labels=["D"], terms={"D": terms})
+
+
 def test_equality_sees_order_edges_and_titles():
     same = Taxonomy.from_edges([("r", "a"), ("r", "b")])
     assert same == Taxonomy.from_edges([("r", "a"), ("r", "b")], labels=["a"])
@@ -179,6 +260,8 @@ def test_equality_sees_order_edges_and_titles():
         Taxonomy.from_edges([("r", "b"), ("r", "a")]),
         Taxonomy.from_edges([("r", "a"), ("r", "b"), ("a", "b")]),
         Taxonomy.from_edges([("r", "a"), ("r", "b")], titles={"a": "A"}),
+        Taxonomy.from_edges([("r", "a"), ("r", "b")], terms={"a": [Term("A", "alternative")]}),
+        Taxonomy.from_edges([("r", "a"), ("r", "b")], terms={"a": [Term("A", language="de")]}),
         "r",
     ):
         assert same != other
@@ -218,7 +301,7 @@ def test_importing_the_package_imports_no_heavy_library():
 
 
 @pytest.mark.parametrize(
-    "ask", ["parents", "children", "ancestors", "descendants", "depth", "path", "position", "title"]
+    "ask", ["parents", "children", "ancestors", "descendants", "depth", "path", "paths", "position", "terms", "title"]
 )
 def test_an_unknown_label_is_named_with_the_nearest(ask):
     with pytest.raises(TaxonomyError, match=r"^unknown label 'C152'; did you mean 'C15\d?'\?$"):

@@ -12,8 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from taxocaps.errors import FileError, TaxonomyError
-from taxocaps.taxonomy import Taxonomy, read_taxonomy, write_taxonomy
+from taxocaps.taxonomy import Taxonomy, Term, read_taxonomy, write_taxonomy
 from taxocaps.taxonomy.problems import name_problem
+from taxocaps.taxonomy.readers import read_flat_nodes
+from taxocaps.taxonomy.writers import flat_nodes
 
 TOPICS = Taxonomy.from_edges(
     [("Root", "A"), ("Root", "B"), ("A", "C"), ("B", "C"), ("C", "D")], titles={"Root": "All", "C": "See"}
@@ -49,6 +51,28 @@ def taxonomies(draw, names):
     return Taxonomy.from_edges(edges, labels=draw(st.permutations(labels)), titles=titles)
 
 
+TERMS = st.builds(
+    Term,
+    st.text(max_size=12),
+    st.sampled_from(["alternative", "hidden", "notation"]),
+    st.sampled_from([None, "de", "no", "pt-br"]),
+) | st.builds(Term, st.text(max_size=12), st.just("preferred"), st.sampled_from([None, "de", "no", "pt-br"]))
+
+
+@st.composite
+def named_taxonomies(draw):
+    """A taxonomy whose labels have names of all kinds and languages."""
+    taxonomy = draw(taxonomies(ANY_NAMES))
+    terms = {}
+    for name in taxonomy:
+        found = {
+            (term.kind, term.language, "" if term.kind == "preferred" else term.text): term
+            for term in draw(st.lists(TERMS, max_size=6))
+        }
+        terms[name] = [term for term in found.values() if (term.kind, term.language) != ("preferred", None)]
+    return Taxonomy.from_edges(taxonomy.edges, labels=taxonomy.roots, titles=taxonomy.titles, terms=terms)
+
+
 def read_back(taxonomy, name):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
@@ -68,6 +92,24 @@ def test_line_formats_give_back_what_was_written(name, taxonomy):
 @given(taxonomy=taxonomies(ANY_NAMES))
 def test_other_formats_give_back_any_name(name, taxonomy):
     assert read_back(taxonomy, name) == taxonomy
+
+
+@pytest.mark.parametrize("name", ["x.json", "x.yaml", "x.ttl"])
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(taxonomy=named_taxonomies())
+def test_names_of_all_kinds_and_languages_come_back(name, taxonomy):
+    assert read_back(taxonomy, name) == taxonomy
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(taxonomy=named_taxonomies())
+def test_flat_nodes_are_read_back_by_both_readers(taxonomy):
+    text = json.dumps(flat_nodes(taxonomy), ensure_ascii=False)
+    assert read_flat_nodes(json.loads(text)) == taxonomy
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "taxonomy.json"
+        path.write_text(text, encoding="utf-8")
+        assert read_taxonomy(path) == taxonomy
 
 
 @pytest.mark.parametrize("name", ["x.tsv", "x.hier"])
@@ -157,22 +199,62 @@ def test_names_that_hier_cannot_hold_are_refused(tmp_path, bad):
         write_taxonomy(Taxonomy.from_edges([(bad, "x")]), tmp_path / "x.hier")
 
 
-def test_a_long_chain_is_written_by_line_formats_and_skos_and_refused_by_nested_ones(tmp_path):
-    names = [f"n{number}" for number in range(2_000)]
-    chain = Taxonomy.from_edges(pairwise(names))
-    for name in ("x.tsv", "x.hier", "x.ttl"):
-        assert read_back(chain, name) == chain
-    for name in ("x.json", "x.yaml"):
-        with pytest.raises(TaxonomyError, match="more than 64 levels deep, too deep for nested formats; write tsv"):
-            write_taxonomy(chain, tmp_path / name)
-        assert not (tmp_path / name).exists()
+@pytest.mark.parametrize("length", [64, 65, 2_000])
+@pytest.mark.parametrize("name", ["x.tsv", "x.hier", "x.ttl", "x.json", "x.yaml"])
+def test_a_long_chain_is_written_by_every_format(name, length):
+    names = [f"n{number}" for number in range(length)]
+    chain = Taxonomy.from_edges([*pairwise(names), ("n0", f"n{length - 1}")], titles={"n1": "one"})
+    assert read_back(chain, name) == chain
 
 
-def test_a_chain_of_64_labels_can_be_nested():
-    names = [f"n{number}" for number in range(64)]
-    chain = Taxonomy.from_edges(pairwise(names))
-    for name in ("x.json", "x.yaml"):
-        assert read_back(chain, name) == chain
+NAMED = Taxonomy.from_edges(
+    [("Root", "D")],
+    terms={
+        "Root": [Term("all", "alternative")],
+        "D": [
+            Term("dogs", language="en"),
+            Term("Hunde", language="de"),
+            Term("hounds", "alternative"),
+            Term("dgos", "hidden"),
+            Term("599.77", "notation"),
+        ],
+    },
+)
+
+
+def test_tsv_holds_one_name_and_alternatives_without_languages(tmp_path):
+    write_taxonomy(NAMED, tmp_path / "x.tsv")
+    assert (tmp_path / "x.tsv").read_text() == "\tRoot\t\tall\nRoot\tD\tdogs\tHunde|hounds\n"
+    found = read_taxonomy(tmp_path / "x.tsv")
+    assert found.terms("D") == (Term("dogs"), Term("Hunde", "alternative"), Term("hounds", "alternative"))
+    bad = Taxonomy.from_edges([("r", "a")], terms={"a": [Term("b|c", "alternative")]})
+    with pytest.raises(TaxonomyError, match=r"cannot be written in this format .* such as # or \|\)"):
+        write_taxonomy(bad, tmp_path / "x.tsv")
+
+
+def test_json_has_the_names_by_kind_and_language(tmp_path):
+    write_taxonomy(NAMED, tmp_path / "x.json")
+    assert json.loads((tmp_path / "x.json").read_text())["children"] == [
+        {
+            "name": "D",
+            "titles": {"de": "Hunde", "en": "dogs"},
+            "alternatives": ["hounds"],
+            "hidden": ["dgos"],
+            "notation": ["599.77"],
+        }
+    ]
+
+
+def test_other_readers_find_the_names_in_the_turtle(tmp_path):
+    write_taxonomy(NAMED, tmp_path / "x.ttl")
+    graph = rdflib.Graph().parse(tmp_path / "x.ttl")
+    concept = graph.value(None, rdflib.SKOS.notation, rdflib.Literal("599.77"))
+    names = {name: set(graph.objects(concept, rdflib.SKOS[name])) for name in ("prefLabel", "altLabel", "hiddenLabel")}
+    assert names == {
+        "prefLabel": {rdflib.Literal("dogs", lang="en"), rdflib.Literal("Hunde", lang="de")},
+        "altLabel": {rdflib.Literal("hounds")},
+        "hiddenLabel": {rdflib.Literal("dgos")},
+    }
 
 
 def test_formats_that_cannot_be_written_are_told(tmp_path):

@@ -51,7 +51,8 @@ class Slate:
         if any(document.text == "burst" for document in job.documents):
             return ZeroDivisionError("a secret of the house")
         return tuple(
-            Prediction(document.id, (ScoredLabel(document.text, 0.5, (document.text,)),)) for document in job.documents
+            Prediction(document.id, (ScoredLabel(document.text, document.text, 0.5, ((document.text,),)),))
+            for document in job.documents
         )
 
     def served(self, name="slate"):

@@ -12,7 +12,7 @@ from taxocaps.corpus.writers import write_documents
 from taxocaps.errors import CorpusError, FileError
 from taxocaps.workflows.config import resolve_run_config
 from taxocaps.workflows.evaluate import evaluate, evaluate_predictions
-from taxocaps.workflows.predict import predict_file
+from taxocaps.workflows.predict import predict, predict_file
 from taxocaps.workflows.train import TrainFiles, train
 
 
@@ -177,6 +177,24 @@ def test_unknown_labels_count_as_missed_though_ancestors_are_added(toy_files, tm
     found = evaluate(tmp_path / "model", tmp_path / "test.jsonl")
     assert found.unseen == {"Cooking": 1}
     assert (found.flat.micro.precision, found.flat.micro.recall) == (1.0, 0.75)
+
+
+def test_a_model_of_the_lowest_labels_gives_those_above_and_is_measured_on_them(write):
+    taxonomy = write("labels.json")
+    taxonomy.write_text('{"all": {"Trade": {"Energy": ["oil"]}, "Culture": ["art"]}}')
+    texts = {"oil": "crude oil prices rose", "art": "a painting in the museum"}
+    rows = [{"text": f"{text} {number}", "labels": [label]} for number in range(6) for label, text in texts.items()]
+    train(TrainFiles(write("train.jsonl", *rows), taxonomy), taxonomy.parent / "svm", model="SVM")
+    model = taxonomy.parent / "svm"
+    given = [{one.label for one in found.labels} for found in predict(model, ["crude oil", "the museum"])]
+    assert given == [{"Trade", "Energy", "oil"}, {"Culture", "art"}]
+    lowest = evaluate(model, write("lowest.jsonl", *rows))
+    assert (lowest.flat.micro.f1, dict(lowest.unseen)) == (1.0, {})
+    above = {"oil": ["Trade", "Energy", "oil"], "art": ["Culture", "art", "Odd"]}
+    closed = evaluate(model, write("closed.jsonl", *({**row, "labels": above[row["labels"][0]]} for row in rows)))
+    assert dict(closed.unseen) == {"Odd": 6}
+    assert (closed.added.right, closed.added.wrong) == (18, 0)
+    assert (closed.flat.micro.precision, closed.flat.micro.recall) == (1.0, 30 / 36)
 
 
 def test_people_are_told(toy_model, toy_files):

@@ -15,6 +15,7 @@ from taxocaps.corpus.document import Document
 from taxocaps.corpus.writers import write_documents
 from taxocaps.errors import CheckpointError, ConfigError, CorpusError, FileError, ModelError, TaxocapsError
 from taxocaps.scorers.persistence import load_model
+from taxocaps.taxonomy import Taxonomy, Term, read_taxonomy
 from taxocaps.workflows.config import resolve_run_config
 from taxocaps.workflows.train import TrainFiles, train
 
@@ -25,7 +26,7 @@ MODEL_FILES = [
     "labels.json",
     "metrics.json",
     "report.html",
-    "taxonomy.tsv",
+    "taxonomy.json",
     "thresholds.json",
     "versions.json",
     "vocabulary.tsv",
@@ -121,6 +122,16 @@ def test_report_figures_and_card_say_the_same(train_it, tmp_path, toy_model):
     assert "8 train, 2 dev, 2 test" in card
     with (tmp_path / "model" / "history.csv").open() as file:
         assert [row["epoch"] for row in csv.DictReader(file)] == ["1"]
+
+
+def test_a_model_keeps_all_names_of_its_labels(toy_files, tmp_path):
+    tree = toy_files.data.taxonomy
+    terms = {"Sport": [Term("Sports"), Term("Sport", language="de"), Term("athletics", "alternative")]}
+    terms["Science"] = [Term("scinece", "hidden", "en"), Term("500", "notation")]
+    taxonomy = Taxonomy.from_edges(tree.edges, labels=tree.roots, terms=terms)
+    train(toy_files.documents, tmp_path / "svm", model="SVM", taxonomy=taxonomy)
+    assert load_model(tmp_path / "svm").classes.taxonomy == taxonomy
+    assert read_taxonomy(tmp_path / "svm" / "taxonomy.json") == taxonomy
 
 
 def test_the_same_run_gives_the_same_weights_and_another_seed_others(train_it, tmp_path, toy_model):
@@ -381,7 +392,7 @@ def test_an_overwriting_run_interrupted_while_encoding_is_resumed(train_it, tmp_
     assert weights(tmp_path / "model") == weights(tmp_path / "whole") != weights(toy_model)
 
 
-@pytest.mark.parametrize("name", ["README.md", "taxonomy.tsv", "versions.json"])
+@pytest.mark.parametrize("name", ["README.md", "taxonomy.json", "versions.json"])
 def test_a_crash_while_the_model_is_put_in_place(train_it, tmp_path, toy_model, monkeypatch, name):
     replace_file = Path.replace
 

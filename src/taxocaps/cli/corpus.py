@@ -108,7 +108,11 @@ def _show_labels(checked: "CheckedCorpus", most: int) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from taxocaps.workflows.corpus import describe_counts
+
     corpus = checked.corpus
+    if set(corpus.named_by) > {"id"}:
+        typer.echo(f"\nLabels of documents: {describe_counts(corpus.named_by)}")
     if corpus.levels:
         table = Table(box=None, title="\nLevels of the taxonomy", title_justify="left")
         for column in ("level", "labels", "used", "assignments"):

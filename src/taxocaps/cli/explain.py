@@ -1,5 +1,6 @@
 """`taxocaps explain`: why a document gets its labels, as a page, as data, or in short."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +11,7 @@ from taxocaps.cli.options import CORPUS_OPTIONS, MODEL_FOLDER, AsJson, Quiet, wi
 
 if TYPE_CHECKING:
     from taxocaps.workflows.config import CorpusConfig
-    from taxocaps.workflows.explain import Explanation
+    from taxocaps.workflows.explain import Explanation, JudgedLabel
 
 __all__ = ["explain"]
 
@@ -88,7 +89,7 @@ def _show(explanation: "Explanation") -> None:
         rows = [row.central_word for row in found.rows or () if row.share > 0] if found else []
         table.add_row(
             "given" if one.is_given else "",
-            Text(" › ".join(one.path)),
+            Text(_paths(one, explanation.names)),
             Text(", ".join(words[:_SHOWN_WORDS])),
             Text(", ".join(rows[:_SHOWN_WORDS])),
             f"{one.score:.3f}",
@@ -96,3 +97,10 @@ def _show(explanation: "Explanation") -> None:
         )
     if explanation.labels:
         console().print(table)
+
+
+def _paths(one: "JudgedLabel", names: Mapping[str, str]) -> str:
+    """The paths to a label by name, one a line, the last with the id beside the name where they differ."""
+    id = f" ({one.label})" if one.name != one.label else ""
+    paths = one.paths or ((one.label,),)  # the root has no path
+    return "\n".join(" › ".join(names.get(step, step) for step in path) + id for path in paths)

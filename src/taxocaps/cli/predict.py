@@ -41,9 +41,9 @@ def predict(
 ) -> None:
     """Give documents labels.
 
-    Each document becomes one line: {"id": ..., "labels": [{"label": ..., "score": ..., "path": [...]}]}. Thresholds and
-    the rule about ancestors are the model's own unless given. Labels on standard output appear as they are found; a
-    file appears when it is complete.
+    Each document becomes one line: {"id": ..., "labels": [{"label": ..., "name": ..., "score": ..., "paths": [...]}]}.
+    Thresholds and the rule about ancestors are the model's own unless given. Labels on standard output appear as they
+    are found; a file appears when it is complete.
     """
     from taxocaps.workflows.predict import DecisionOptions, predict_file
     from taxocaps.workflows.predict import predict as run

@@ -24,7 +24,7 @@ Encoding = Annotated[str, typer.Option("--encoding", metavar="NAME", help="The e
 SkosLabel = Annotated[
     Literal["uri", "notation", "label"], typer.Option("--skos-label", help="What names the labels of a SKOS file.")
 ]
-Language = Annotated[str, typer.Option("--language", metavar="CODE", help="The language of the names in a SKOS file.")]
+Language = Annotated[str, typer.Option("--language", metavar="CODE", help="The language of the names of labels.")]
 
 
 @app.command("show")
@@ -124,7 +124,7 @@ def _show(view: "TaxonomyView") -> None:
 
 
 def _tree_line(line: "TreeLine") -> str:
-    """A label, indented by its level; its title where it has one of its own."""
+    """A label, indented by its level, and its name where that is another text."""
     title = f"  {line.title}" if line.title != line.label else ""
     again = "  (see above)" if line.repeated and line.children else ""
     return f"{'  ' * line.level}{line.label}{typer.style(title, dim=True)}{typer.style(again, dim=True)}"

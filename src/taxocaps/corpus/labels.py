@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from taxocaps.config import Config
 from taxocaps.corpus.document import document_name
+from taxocaps.corpus.label_names import NAMED_BY, LabelMatch, LabelResolver, NamedBy
 from taxocaps.errors import ConfigError, CorpusError
 from taxocaps.taxonomy.tree import Taxonomy
 
@@ -61,14 +62,16 @@ class ResolvedLabels:
     """Labels that are all in the taxonomy.
 
     Attributes:
-        labels: The labels of each document.
+        labels: The ids of the labels of each document.
         taxonomy: The taxonomy, with the unknown labels below the root if they were added.
-        unknown: The labels that were not in the taxonomy, with their numbers of documents.
+        unknown: The labels that were not in the taxonomy or ambiguous, with their numbers of documents.
+        named_by: How many labels of documents were given by id, notation, preferred or alternative name.
     """
 
     labels: tuple[tuple[str, ...], ...]
     taxonomy: Taxonomy
     unknown: Mapping[str, int]
+    named_by: Mapping[NamedBy, int]
 
 
 def resolve_labels(
@@ -78,7 +81,7 @@ def resolve_labels(
     *,
     ids: Ids | None = None,
 ) -> ResolvedLabels:
-    """Check the labels of documents against the taxonomy.
+    """Find the labels of documents in the taxonomy, by id or by name; see `LabelResolver`.
 
     Args:
         label_lists: The labels of each document.
@@ -87,20 +90,22 @@ def resolve_labels(
         ids: The ids of the documents, for messages.
 
     Raises:
-        CorpusError: For an unknown label if `unknown` is "error"; the message names the document and the nearest label.
+        CorpusError: For an unknown or ambiguous label if `unknown` is "error"; the message names the document, and the
+            nearest label or those that share the name.
     """
-    lists = tuple(tuple(labels or ()) for labels in label_lists)
+    resolver = LabelResolver(taxonomy)
+    lists = resolver.resolve_all(label_lists)
     unknown_names = set(chain.from_iterable(lists)).difference(taxonomy.names)
     if not unknown_names:
-        return ResolvedLabels(lists, taxonomy, {})
+        return ResolvedLabels(lists, taxonomy, {}, resolver.counts)
     if unknown == "error":
-        raise CorpusError(_unknown_message(lists, unknown_names, taxonomy, ids))
+        raise CorpusError(_unknown_message(lists, unknown_names, resolver, ids))
     counts = Counter(label for labels in lists for label in unknown_names.intersection(labels))
     found = {name: counts[name] for name in sorted(counts)}
     if unknown == "add":
-        return ResolvedLabels(lists, taxonomy.with_labels(found), found)
+        return ResolvedLabels(lists, taxonomy.with_labels(found), found, resolver.counts)
     kept = tuple(tuple(label for label in labels if label not in unknown_names) for labels in lists)
-    return ResolvedLabels(kept, taxonomy, found)
+    return ResolvedLabels(kept, taxonomy, found, resolver.counts)
 
 
 def collect_classes(
@@ -234,17 +239,27 @@ class Classes:
 
 
 def _unknown_message(
-    lists: Sequence[Sequence[str]], unknown_names: set[str], taxonomy: Taxonomy, ids: Ids | None
+    lists: Sequence[Sequence[str]], unknown_names: set[str], resolver: LabelResolver, ids: Ids | None
 ) -> str:
     index, label = next((i, label) for i, labels in enumerate(lists) for label in labels if label in unknown_names)
-    nearest = taxonomy.nearest(label)
+    where = document_name(ids[index] if ids else None, index + 1)
+    match = resolver.match(label)
+    if match is not None:
+        return f"{where}: the label {label!r} is {_shared(match)}; give the id, or set labels.unknown to add or drop"
+    nearest = resolver.taxonomy.nearest(label)
     hint = f" (nearest: {nearest!r})" if nearest else ""
     more = len(unknown_names) - 1
     others = "" if not more else ", nor is 1 other label" if more == 1 else f", nor are {more} other labels"
     return (
-        f"{document_name(ids[index] if ids else None, index + 1)}: the label {label!r} is not in the taxonomy{hint}"
+        f"{where}: the label {label!r} is not in the taxonomy{hint}"
         f"{others}; correct {'it' if not more else 'them'}, or set labels.unknown to add or drop"
     )
+
+
+def _shared(match: LabelMatch) -> str:
+    first, second, *others = match.labels
+    more = f" and {len(others):,} more" if others else ""
+    return f"ambiguous, the {NAMED_BY[match.named_by]} of {first!r} and {second!r}{more}"
 
 
 def _closures(names: Iterable[str], taxonomy: Taxonomy | None, ancestors: Ancestors) -> list[tuple[str, ...]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from taxocaps.corpus.document import Document, document_name
+from taxocaps.corpus.label_names import LabelResolver, NamedBy
 from taxocaps.taxonomy.tree import Taxonomy
 
 __all__ = [
@@ -80,11 +81,19 @@ class LevelStatistics:
 
 @dataclass(frozen=True)
 class UnknownLabel:
-    """A label that is not in the taxonomy, its number of documents, and one of them."""
+    """A label that is not in the taxonomy, or ambiguous.
+
+    Attributes:
+        name: The label as it is in documents.
+        documents: The number of documents with it.
+        example: One of these documents.
+        candidates: The labels that share the name, if it is ambiguous.
+    """
 
     name: str
     documents: int
     example: str
+    candidates: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -96,7 +105,9 @@ class CorpusReport:
         label_counts: Label -> number of documents in all splits, in taxonomy order (unknown ones last, by name).
         levels: The levels of the taxonomy; empty without one.
         unused_labels: Labels of the taxonomy without documents, except the root.
-        unknown_labels: Labels of documents that are not in the taxonomy, the most frequent first.
+        unknown_labels: Labels of documents that are not in the taxonomy or ambiguous, the most frequent first.
+        named_by: How many labels of documents were given by id, notation, preferred or alternative name; empty without
+            a taxonomy.
         shared_texts: Pair of splits -> distinct texts that are in both.
         shared_ids: Pair of splits -> distinct ids that are in both.
     """
@@ -106,6 +117,7 @@ class CorpusReport:
     levels: tuple[LevelStatistics, ...]
     unused_labels: tuple[str, ...]
     unknown_labels: tuple[UnknownLabel, ...]
+    named_by: Mapping[NamedBy, int]
     shared_texts: Mapping[tuple[str, str], Finding]
     shared_ids: Mapping[tuple[str, str], Finding]
 
@@ -125,22 +137,26 @@ def check_corpus(
 
     Args:
         documents: Every document with the name of its split; only one is in memory at a time.
-        taxonomy: The allowed labels; without one, no label is unknown and no ancestor is missing.
+        taxonomy: The allowed labels, which documents may give by id or by name; without one, no label is unknown and no
+            ancestor is missing.
         tokenize: Splits a text into words, to count them; by default at white space.
     """
     texts, ids, parents = DuplicateFinder(), DuplicateFinder(), _parents(taxonomy)
+    resolver = LabelResolver(taxonomy) if taxonomy is not None else None
     tallies: dict[str, _Tally] = {}
     for split, document in documents:
         if split not in tallies:
             tallies[split] = _Tally(split, parents, texts, ids)
-        tallies[split].add(document, tokenize)
+        labels = resolver.resolve(document.labels) if resolver else document.labels or ()
+        tallies[split].add(document, frozenset(labels), tokenize)
     counts = sum((tally.label_counts for tally in tallies.values()), Counter[str]())
     return CorpusReport(
         splits={name: tally.statistics(taxonomy) for name, tally in tallies.items()},
         label_counts=_ordered(counts, taxonomy),
         levels=_levels(counts, taxonomy),
         unused_labels=_unused(counts, taxonomy),
-        unknown_labels=_unknown(counts, tallies.values(), taxonomy),
+        unknown_labels=_unknown(counts, tallies.values(), resolver),
+        named_by=resolver.counts if resolver else {},
         shared_texts=texts.across(),
         shared_ids=ids.across(),
     )
@@ -203,12 +219,12 @@ class _Tally:
         self.label_examples: dict[str, str] = {}
         self.missing_ancestors = Finding()
 
-    def add(self, document: Document, tokenize: Callable[[str], Sequence[str]]) -> None:
+    def add(self, document: Document, labels: frozenset[str], tokenize: Callable[[str], Sequence[str]]) -> None:
         self.documents += 1
         name = document_name(document.id, self.documents)
         self.word_counts[len(tokenize(document.text) if document.tokens is None else document.tokens)] += 1
         self._add_text(document, name)
-        self._add_labels(frozenset(document.labels or ()), name)
+        self._add_labels(labels, name)
         if document.id is not None:
             self.ids.add(document.id, self.split, name)
 
@@ -289,12 +305,16 @@ def _unused(counts: Mapping[str, int], taxonomy: Taxonomy | None) -> tuple[str, 
 
 
 def _unknown(
-    counts: Mapping[str, int], tallies: Iterable[_Tally], taxonomy: Taxonomy | None
+    counts: Mapping[str, int], tallies: Iterable[_Tally], resolver: LabelResolver | None
 ) -> tuple[UnknownLabel, ...]:
-    if taxonomy is None:
+    if resolver is None:
         return ()
     examples: dict[str, str] = {}
     for tally in tallies:
         examples = tally.label_examples | examples
     names = sorted(examples, key=lambda name: (-counts[name], name))
-    return tuple(UnknownLabel(name, counts[name], examples[name]) for name in names)
+    matches = {name: resolver.match(name) for name in names}
+    return tuple(
+        UnknownLabel(name, counts[name], examples[name], match.labels if match else ())
+        for name, match in matches.items()
+    )

@@ -87,7 +87,16 @@ def explain_encoded(
         for column, weights, shares in zip(asked, found.words, rows, strict=True)
     )
     return Explanation(
-        model.name.model, title, text, words, judged, found.method, tuple(reasons), found.matrix, found.graph
+        model.name.model,
+        title,
+        text,
+        words,
+        judged,
+        found.method,
+        tuple(reasons),
+        found.matrix,
+        found.graph,
+        names=_names(model, judged),
     )
 
 
@@ -133,14 +142,21 @@ def _judged(
     return tuple(
         JudgedLabel(
             names[column],
+            model.title(names[column]),
             rounded(scores[0, column]),
             rounded(raw[0, column]),
             rounded(model.thresholds[column]) if has_thresholds else None,
             column in given,
-            model.classes.taxonomy.path(names[column]),
+            model.classes.taxonomy.paths(names[column]),
         )
         for column in ordered
     )
+
+
+def _names(model: FittedModel, judged: Sequence[JudgedLabel]) -> dict[str, str]:
+    """The names of the labels on the paths, of those that have one other than their id."""
+    steps = {step for one in judged for path in one.paths for step in (one.label, *path)}
+    return {step: name for step in sorted(steps) if (name := model.title(step)) != step}
 
 
 def _given(judged: Sequence[JudgedLabel]) -> Sequence[JudgedLabel]:

@@ -1,6 +1,6 @@
 """What an explanation of a document's labels is made of: plain values, the same for all kinds of models."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 __all__ = [
     "Explanation",
@@ -39,20 +39,22 @@ class JudgedLabel:
     """A label that the document got, nearly got, or that was asked about.
 
     Attributes:
-        label: Its name.
+        label: Its id.
+        name: Its name in the language of the model; the id if it has none.
         score: Its probability.
         raw_score: The score before calibration: in capsule networks the length of the label's capsule.
         threshold: The score from which on the label is given; None where the best few are given, whatever their scores.
         is_given: Whether the document got it.
-        path: The path to it from the top of the taxonomy.
+        paths: All paths to it from below the root of the taxonomy, the shortest first and at most 20, as ids.
     """
 
     label: str
+    name: str
     score: float
     raw_score: float
     threshold: float | None
     is_given: bool
-    path: tuple[str, ...]
+    paths: tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,7 @@ class Explanation:
         matrix: The arranged words-matrix; None for models that read none.
         graph: The graph-of-words; None for models that make none.
         warning: What is wrong with the document, if anything.
+        names: The names of all labels on the paths that are called otherwise than by their ids.
     """
 
     model: str
@@ -164,6 +167,7 @@ class Explanation:
     matrix: tuple[MatrixRow, ...] | None
     graph: Graph | None
     warning: str | None = None
+    names: dict[str, str] = field(default_factory=dict)
 
 
 def rounded(number: float) -> float:

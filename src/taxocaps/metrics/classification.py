@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from taxocaps.metrics.inputs import canonical_labels, check_columns, label_pair
 
 __all__ = [
+    "AddedLabels",
     "Averages",
     "Counts",
     "FlatMetrics",
@@ -31,6 +32,14 @@ class Averages:
     precision: float
     recall: float
     f1: float
+
+
+@dataclass(frozen=True)
+class AddedLabels:
+    """How many labels without a column were predicted all the same, as ancestors of others: rightly and wrongly."""
+
+    right: int = 0
+    wrong: int = 0
 
 
 @dataclass(frozen=True)
@@ -70,13 +79,19 @@ class Counts:
         """Mean precision, recall and F1; zeros if n is 0."""
         return Averages(_mean(self.precision), _mean(self.recall), _mean(self.f1))
 
-    def pooled(self, missed: int = 0) -> Averages:
+    def pooled(self, missed: int = 0, added: AddedLabels | None = None) -> Averages:
         """Precision, recall and F1 of the summed counts.
 
         Args:
             missed: Additional false negatives.
+            added: Additional true and false positives.
         """
-        totals = (self.true_positives.sum(), self.predicted.sum(), self.actual.sum() + missed)
+        added = added or AddedLabels()
+        totals = (
+            self.true_positives.sum() + added.right,
+            self.predicted.sum() + added.right + added.wrong,
+            self.actual.sum() + added.right + missed,
+        )
         total = Counts(*(np.array([number], np.int64) for number in totals))
         return total.mean()
 
@@ -105,7 +120,9 @@ class FlatMetrics:
     labels_with_support: int
 
 
-def flat_metrics(truth: csr_array, predicted: csr_array, *, missed: int = 0) -> FlatMetrics:
+def flat_metrics(
+    truth: csr_array, predicted: csr_array, *, missed: int = 0, added: AddedLabels | None = None
+) -> FlatMetrics:
     """Compare predicted labels with true ones.
 
     Args:
@@ -113,6 +130,7 @@ def flat_metrics(truth: csr_array, predicted: csr_array, *, missed: int = 0) -> 
         predicted: CSR [documents, L] of bool.
         missed: Number of true labels without a column, over all documents. They are false negatives of `micro` and do
             not affect the other metrics.
+        added: Predicted labels without a column, over all documents; likewise for `micro` only.
 
     Raises:
         ValueError: If the shapes differ.
@@ -128,7 +146,7 @@ def flat_metrics(truth: csr_array, predicted: csr_array, *, missed: int = 0) -> 
     exact = (by_document.true_positives == by_document.predicted) & (by_document.true_positives == by_document.actual)
     means = macro.precision + macro.recall
     return FlatMetrics(
-        micro=by_label.pooled(missed),
+        micro=by_label.pooled(missed, added),
         macro=macro,
         macro_of_means_f1=2 * macro.precision * macro.recall / means if means else 0.0,
         samples=by_document.mean(),

@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from taxocaps.errors import TaxocapsError
 from taxocaps.metrics.calibration import calibration_error
 from taxocaps.metrics.classification import (
+    AddedLabels,
     Averages,
     FlatMetrics,
     LabelRow,
@@ -94,8 +95,9 @@ class Evaluation:
         calibration_error: Expected calibration error, if scores are known.
         label_rows: Metrics of each label, in the order of the columns.
         level_rows: Metrics of each level, if the taxonomy is known.
-        unseen: True labels that cannot be predicted, with their number of documents. They count as missed in
+        unseen: True labels without a column, with the number of documents in which they were missed. They count in
             `flat.micro`, and only there.
+        added: Predicted labels without a column, ancestors of others; likewise.
         extra: Metrics of other packages, by name (see `METRICS`).
     """
 
@@ -108,6 +110,7 @@ class Evaluation:
     label_rows: tuple[LabelRow, ...] = ()
     level_rows: tuple[LevelRow, ...] = ()
     unseen: Mapping[str, int] = field(default_factory=dict)
+    added: AddedLabels = field(default_factory=AddedLabels)
     extra: Mapping[str, float] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
@@ -116,7 +119,7 @@ class Evaluation:
         return plain
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0913 - everything that metrics are computed from
     truth: csr_array,
     predicted: csr_array,
     *,
@@ -125,6 +128,7 @@ def evaluate(
     closure: csr_array | None = None,
     scores: NDArray[np.float32] | None = None,
     unseen: Mapping[str, int] | None = None,
+    added: AddedLabels | None = None,
 ) -> Evaluation:
     """Compute all metrics that the arguments allow, including those of other packages.
 
@@ -135,7 +139,8 @@ def evaluate(
         levels: The depth of each label in the taxonomy.
         closure: CSR [L, A] of bool, each label's ancestors and itself; see `hierarchical_metrics`.
         scores: float32 [documents, L], from 0 to 1.
-        unseen: True labels without a column, with their number of documents; see `Evaluation`.
+        unseen: True labels without a column, with the number of documents in which they were missed; see `Evaluation`.
+        added: Predicted labels without a column.
 
     Raises:
         ValueError: If shapes or lengths do not match, or a score is not between 0 and 1.
@@ -145,13 +150,14 @@ def evaluate(
     return Evaluation(
         documents=int(truth.shape[0]),
         labels=int(truth.shape[1]),
-        flat=flat_metrics(truth, predicted, missed=sum(unseen.values())),
+        flat=flat_metrics(truth, predicted, missed=sum(unseen.values()), added=added),
         hierarchical=None if closure is None else hierarchical_metrics(truth, predicted, closure),
         ranking=None if scores is None else ranking_metrics(truth, scores),
         calibration_error=None if scores is None else calibration_error(truth, scores),
         label_rows=per_label(truth, predicted, names, levels),
         level_rows=() if levels is None else per_level(truth, predicted, levels),
         unseen=unseen,
+        added=added or AddedLabels(),
         extra=_external_metrics(Evaluated(truth, predicted, scores, tuple(names))),
     )
 

@@ -45,7 +45,7 @@ def model_card(card: ModelCard) -> str:
     lines = [
         f"# {card.name}, trained by taxocaps {__version__}",
         "",
-        f"Gives documents labels out of a taxonomy of {card.labels:,} labels (`labels.json`, `taxonomy.tsv`).",
+        f"Gives documents labels out of a taxonomy of {card.labels:,} labels (`labels.json`, `taxonomy.json`).",
         "",
         f"- Documents: {parts}. {_HELD_OUT if 'dev' not in card.documents else ''}",
         f"- Preset `{card.preset}`, seed {card.seed}; all options are in `config.yaml`.",
@@ -121,6 +121,8 @@ def _notes(evaluation: _Metrics) -> Iterator[str]:
         yield f"{name}: {_number(value)}"
     if unseen := evaluation["unseen"]:
         yield f"labels that the model does not know: {len(unseen):,}, missed {sum(unseen.values()):,} times"
+    if any(added := evaluation["added"].values()):
+        yield "ancestors added without training documents: {:,} rightly, {:,} wrongly".format(*added)
 
 
 def _summary_table(evaluation: _Metrics) -> "Table":

@@ -1,7 +1,7 @@
 """A self-contained HTML page about a training run: how it went, how good each label is, and where it goes wrong."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,8 @@ from taxocaps.metrics.diagnosis import Diagnosis
 from taxocaps.report.pages import render_page
 from taxocaps.report.tables import is_tuned
 from taxocaps.results import FitReport, ModelCard, TaxonomyLabel, TaxonomyView
+from taxocaps.taxonomy.paths import find_paths
+from taxocaps.taxonomy.problems import VIRTUAL_ROOT
 
 __all__ = ["training_page"]
 
@@ -90,7 +92,7 @@ def _levels(evaluation: Mapping[str, Any]) -> list[list[Any]]:
 
 
 def _labels(labels: list[TaxonomyLabel], evaluations: Mapping[str, Mapping[str, Any]]) -> list[list[Any]]:
-    """For each label name, title, level, threshold, and of each evaluation support, predicted, precision, recall, F1.
+    """For each label its id, name, level, threshold, and of each evaluation support, predicted, precision, recall, F1.
 
     Lists, not objects: thousands of labels would repeat their keys thousands of times.
     """
@@ -98,7 +100,7 @@ def _labels(labels: list[TaxonomyLabel], evaluations: Mapping[str, Mapping[str, 
     return [
         [
             label.label,
-            label.title if label.title != label.label else None,
+            label.name if label.name != label.label else None,
             label.level,
             _number(label.threshold),
             *([row["support"], row["predicted"], *_numbers(row)] for row in rows),
@@ -108,33 +110,31 @@ def _labels(labels: list[TaxonomyLabel], evaluations: Mapping[str, Mapping[str, 
 
 
 def _tree(taxonomy: TaxonomyView, labels: list[TaxonomyLabel]) -> list[list[Any]]:
-    """Nodes as [title, index of the parent or -1, index of the label or -1], parents first.
+    """Nodes as [name, id if it differs, index of the parent or -1, index of the label or -1], parents first.
 
-    Each label appears once, on its shortest path from the root. Labels of the taxonomy that the model cannot give are
-    nodes only where they lead to one that it can.
+    Each label appears once for each path to it from the root. Labels of the taxonomy that the model has no scores for
+    are nodes only where they lead to one that it has.
     """
     known = {label.label: label for label in taxonomy.labels}
     columns = {label.label: column for column, label in enumerate(labels)}
-    positions: dict[str, int] = {}
+    positions: dict[tuple[str, ...], int] = {}
     nodes: list[list[Any]] = []
     for label in labels:
-        above = -1
-        for step in _path(label.label, known, taxonomy.roots):
-            if step not in positions:
-                positions[step] = len(nodes)
-                nodes.append([known[step].title, above, columns.get(step, -1)])
-            above = positions[step]
+        for path in _paths(label.label, known, taxonomy.roots):
+            above = -1
+            for end, step in enumerate(path, 1):
+                if path[:end] not in positions:
+                    positions[path[:end]] = len(nodes)
+                    id = step if known[step].name != step else None
+                    nodes.append([known[step].name, id, above, columns.get(step, -1)])
+                above = positions[path[:end]]
     return nodes
 
 
-def _path(label: str, known: Mapping[str, TaxonomyLabel], roots: tuple[str, ...]) -> list[str]:
-    """The shortest path to a label, without the root if there is only one; the root itself is its own path."""
-    path = [label]
-    while parents := known[path[-1]].parents:
-        path.append(min(parents, key=lambda parent: known[parent].level))
-    if len(roots) == 1 and len(path) > 1 and path[-1] == roots[0]:
-        path.pop()
-    return path[::-1]
+def _paths(label: str, known: Mapping[str, TaxonomyLabel], roots: tuple[str, ...]) -> Sequence[tuple[str, ...]]:
+    """The paths to a label, without the root if there is only one; the root itself is its own path."""
+    root = roots[0] if len(roots) == 1 else VIRTUAL_ROOT
+    return find_paths(label, lambda name: known[name].parents, lambda name: known[name].level, root) or [(label,)]
 
 
 def _reliability(diagnosis: Diagnosis) -> list[list[Any]]:
@@ -162,12 +162,12 @@ def _curve(diagnosis: Diagnosis) -> list[list[Any]]:
 
 
 def _confusions(diagnosis: Diagnosis, taxonomy: TaxonomyView, labels: list[TaxonomyLabel]) -> list[list[Any]]:
-    """For each confusion the two labels by index, the titles of their common parents, count, support and rate."""
-    titles = {label.label: label.title for label in taxonomy.labels}
+    """For each confusion the two labels by index, the names of their common parents, count, support and rate."""
+    names = {label.label: label.name for label in taxonomy.labels}
     lines = []
     for one in diagnosis.confusions:
         parents, others = labels[one.label].parents, labels[one.predicted].parents
-        common = [titles[parent] for parent in parents if parent in others]
+        common = [names[parent] for parent in parents if parent in others]
         lines.append([one.label, one.predicted, common, one.count, one.support, _number(one.rate)])
     return lines
 

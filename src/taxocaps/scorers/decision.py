@@ -1,6 +1,6 @@
 """From scores to labels: calibration, thresholds and the hierarchy, fitted on validation documents."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -14,6 +14,7 @@ from taxocaps.errors import ConfigError
 from taxocaps.metrics.calibration import logistic
 from taxocaps.metrics.thresholds import best_threshold, label_thresholds
 from taxocaps.registry import Registry
+from taxocaps.taxonomy.tree import Taxonomy
 
 __all__ = [
     "DECISION_RULES",
@@ -22,6 +23,7 @@ __all__ = [
     "DecisionOptions",
     "DecisionRule",
     "Hierarchy",
+    "add_ancestors",
     "apply_hierarchy",
     "choose_labels",
     "fit_calibration",
@@ -191,7 +193,9 @@ def choose_labels(
 
 
 def apply_hierarchy(chosen: NDArray[np.bool_], hierarchy: Hierarchy, classes: Classes) -> NDArray[np.bool_]:
-    """Make the labels of each document fit the hierarchy.
+    """Make the labels of each document fit the hierarchy, as far as they are columns.
+
+    Ancestors that are no columns are given by `add_ancestors`, to the labels of one document.
 
     Args:
         chosen: bool [documents, L].
@@ -211,6 +215,28 @@ def apply_hierarchy(chosen: NDArray[np.bool_], hierarchy: Hierarchy, classes: Cl
             if parents:
                 chosen[:, label] &= chosen[:, parents].any(axis=1)
     return chosen
+
+
+def add_ancestors(scores: Mapping[str, float], taxonomy: Taxonomy) -> dict[str, float]:
+    """The labels of a document with all their ancestors, also those that are no columns; the root is never added.
+
+    An ancestor is at least as probable as any label below it: its score is the largest of those of the given labels
+    below it and, if it is given itself, its own.
+
+    Args:
+        scores: The labels that the document gets, with their scores.
+        taxonomy: A taxonomy that contains them.
+
+    >>> topics = Taxonomy.from_edges([("all", "trade"), ("trade", "oil"), ("oil", "crude")])
+    >>> add_ancestors({"crude": 0.9, "trade": 0.4}, topics)
+    {'crude': 0.9, 'trade': 0.9, 'oil': 0.9}
+    """
+    found = dict(scores)
+    for label, score in scores.items():
+        for ancestor in taxonomy.ancestors(label):
+            if ancestor != taxonomy.root:
+                found[ancestor] = max(found.get(ancestor, 0.0), score)
+    return found
 
 
 def _logit(scores: Scores) -> Scores:

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from taxocaps.corpus.document import Document
-from taxocaps.corpus.labels import Classes
+from taxocaps.corpus.labels import Classes, LabelLists, label_matrix
 from taxocaps.encoding.documents import EncodedDocuments
 from taxocaps.errors import CorpusError
 from taxocaps.metrics.calibration import calibration_error
+from taxocaps.metrics.classification import AddedLabels, label_counts
 from taxocaps.metrics.diagnosis import Diagnosis, diagnose
 from taxocaps.metrics.evaluation import Evaluation, evaluate
 from taxocaps.results import FitReport, ModelCard, Prediction, ScoredLabel, TaxonomyLabel, TaxonomyView, finite
@@ -22,6 +23,7 @@ from taxocaps.scorers.decision import (
     Calibration,
     DecisionOptions,
     Hierarchy,
+    add_ancestors,
     apply_hierarchy,
     choose_labels,
     fit_calibration,
@@ -75,6 +77,10 @@ class FittedModel:
         """The labels of the columns."""
         return self.scorer.classes
 
+    def title(self, label: str) -> str:
+        """The name of a label in the language of the model."""
+        return self.classes.taxonomy.title(label, self.config.text.language)
+
     def raw_scores(self, documents: EncodedDocuments) -> NDArray[np.float32]:
         """Scores as the scorer gives them, such as capsule lengths; float32 [documents, L]."""
         return self.scorer.scores(documents)
@@ -113,6 +119,9 @@ class FittedModel:
     ) -> Iterator[Prediction]:
         """The labels of documents that have been scored.
 
+        If ancestors are added, a document gets all of them but the root, also those that are no columns, with at least
+        the scores of their descendants (see `add_ancestors`).
+
         Args:
             documents: The documents.
             scores: Their calibrated scores, float32 [documents, L].
@@ -120,18 +129,23 @@ class FittedModel:
             first: The position of the first document; those without an id are called by their positions.
         """
         chosen = self.choose(scores, options)
+        hierarchy = (options or _AS_TRAINED).hierarchy or self.hierarchy
+        names, taxonomy = self.classes.names, self.classes.taxonomy
         for index, document in enumerate(documents):
-            columns = chosen.indices[chosen.indptr[index] : chosen.indptr[index + 1]]
-            yield self._prediction(document.id or str(first + index), scores[index], columns.tolist())
+            id = document.id or str(first + index)
+            if not scores[index].any():
+                yield Prediction(id, (), "the text has no words that the model reads")
+                continue
+            columns = chosen.indices[chosen.indptr[index] : chosen.indptr[index + 1]].tolist()
+            given = {names[column]: float(scores[index, column]) for column in columns}
+            yield self._prediction(id, add_ancestors(given, taxonomy) if hierarchy == "add-ancestors" else given)
 
-    def _prediction(self, id: str, scores: NDArray[np.float32], columns: Sequence[int]) -> Prediction:
-        if not scores.any():
-            return Prediction(id, (), "the text has no words that the model reads")
-        ordered = sorted(columns, key=lambda column: -scores[column])
-        names, path = self.classes.names, self.classes.taxonomy.path
-        return Prediction(
-            id, tuple(ScoredLabel(names[column], float(scores[column]), path(names[column])) for column in ordered)
-        )
+    def _prediction(self, id: str, given: Mapping[str, float]) -> Prediction:
+        """The labels of a document, the most probable first; of equal ones, ancestors before descendants."""
+        taxonomy = self.classes.taxonomy
+        ordered = sorted(given, key=lambda label: (-given[label], taxonomy.position(label)))
+        labels = (ScoredLabel(label, self.title(label), given[label], taxonomy.paths(label)) for label in ordered)
+        return Prediction(id, tuple(labels))
 
     def card(self, name: str | None = None) -> ModelCard:
         """What the model is and how good it is; `name` is what it is called, such as its folder."""
@@ -155,29 +169,57 @@ class FittedModel:
         thresholds = dict(zip(self.classes.names, map(float, self.thresholds), strict=True))
         labels = (
             TaxonomyLabel(
-                label, tree.title(label), tree.depth(label), tuple(tree.parents(label)), thresholds.get(label)
+                label, self.title(label), tree.depth(label), tuple(tree.parents(label)), thresholds.get(label)
             )
             for label in tree.names
         )
         return TaxonomyView(name or self.name.model, tuple(tree.roots), tuple(labels))
 
-    def evaluate(self, truth: csr_array, scores: NDArray[np.float32], *, unseen: Any = None) -> Evaluation:
+    def evaluate(
+        self, truth: csr_array, scores: NDArray[np.float32], *, labels: LabelLists | None = None
+    ) -> Evaluation:
         """How good the labels of scored documents are.
+
+        True labels without a column count in the micro-averages: as predicted where the model adds them as ancestors of
+        other labels, and as missed elsewhere. Ancestors without a column that no document carries do not count: such
+        documents are labelled with the lowest labels only.
 
         Args:
             truth: CSR [documents, L] of bool.
             scores: Their calibrated scores, [documents, L].
-            unseen: True labels without a column, with the number of documents that carry them.
+            labels: All labels of the documents, if some may have no column.
         """
+        chosen = self.choose(scores)
+        missed, added = self._beyond_columns(list(labels or ()), chosen)
         return evaluate(
             truth,
-            self.choose(scores),
+            chosen,
             names=self.classes.names,
             levels=self.classes.levels,
             closure=self.classes.full_closure,
             scores=scores,
-            unseen=unseen,
+            unseen=missed,
+            added=added,
         )
+
+    def _beyond_columns(
+        self, labels: Sequence[Sequence[str] | None], chosen: csr_array
+    ) -> tuple[dict[str, int], AddedLabels]:
+        """True labels without a column: in how many documents each is missed, and how often they are added."""
+        names, taxonomy = self.classes.names, self.classes.taxonomy
+        unseen = sorted(set().union(*(found or () for found in labels)).difference(names))
+        if not unseen:
+            return {}, AddedLabels()
+        truth = label_matrix(labels, unseen)
+        if self.hierarchy == "add-ancestors":
+            added = chosen @ label_matrix([(name,) for name in names], unseen, taxonomy, "add")
+        else:
+            added = csr_array(truth.shape, dtype=bool)
+        counts = label_counts(truth, added)
+        missed = (counts.actual - counts.true_positives).tolist()
+        right, predicted = int(counts.true_positives.sum()), int(counts.predicted.sum())
+        found = {name: number for name, number in zip(unseen, missed, strict=True) if number}
+        return found, AddedLabels(right, predicted - right)
 
 
 def _calibrated(calibration: Calibration, raw: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -13,7 +13,7 @@ __all__ = ["FORMAT", "MODEL_FILES", "UNHASHED", "check_files", "digest", "file_n
 FORMAT = "taxocaps-model/2"
 UNHASHED = {"versions.json", "README.md", "metrics.json", "history.csv", "report.html"}
 MODEL_FILES = frozenset(
-    {"config.yaml", "vocabulary.tsv", "taxonomy.tsv", "labels.json", "weights.safetensors", "thresholds.json"}
+    {"config.yaml", "vocabulary.tsv", "taxonomy.json", "labels.json", "weights.safetensors", "thresholds.json"}
     | {"stop_words.txt", "members"}
     | UNHASHED
 )

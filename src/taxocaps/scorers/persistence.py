@@ -24,8 +24,8 @@ from taxocaps.scorers.base import SCORERS, ModelConfig, make_scorer
 from taxocaps.scorers.decision import DECISION_RULES, Calibration, Hierarchy
 from taxocaps.scorers.model import FittedModel, ModelName
 from taxocaps.scorers.model_folder import FORMAT, UNHASHED, check_files, digest
-from taxocaps.taxonomy.readers import read_taxonomy
-from taxocaps.taxonomy.writers import write_taxonomy
+from taxocaps.taxonomy.readers import read_flat_nodes
+from taxocaps.taxonomy.writers import flat_nodes
 
 __all__ = ["load_model", "save_model"]
 
@@ -40,7 +40,7 @@ def save_model(model: FittedModel, folder: Path) -> None:
         folder: An empty folder, or one whose files may be replaced.
     """
     model.scorer.save(folder)
-    write_taxonomy(model.classes.taxonomy, folder / "taxonomy.tsv")
+    _write_json(folder / "taxonomy.json", flat_nodes(model.classes.taxonomy))
     _write_config(model, folder)
     _write_json(folder / "labels.json", list(model.classes.names))
     thresholds = {
@@ -70,8 +70,8 @@ def load_model(folder: Path, *, trust_code: bool = False) -> FittedModel:
         if not trust_code:
             _refuse_code(content, folder)
         config = _located(SCORERS[str(content.get("scorer"))].config_type(content).model_validate(content), folder)
-        names = tuple(json.loads((folder / "labels.json").read_text(encoding="utf-8")))
-        classes = Classes(names, read_taxonomy(folder / "taxonomy.tsv"))
+        names = tuple(_read_json(folder / "labels.json"))
+        classes = Classes(names, read_flat_nodes(_read_json(folder / "taxonomy.json")))
         calibration, thresholds, hierarchy = _read_thresholds(folder / "thresholds.json", names)
         metrics = _read_metrics(folder / "metrics.json")
         scorer = make_scorer(config, classes, name.seed, os.cpu_count() or 1).load(folder)
@@ -116,7 +116,7 @@ def _located(config: ModelConfig, folder: Path) -> ModelConfig:
 def _read_thresholds(path: Path, names: Sequence[str]) -> tuple[Calibration, NDArray[np.float32], Hierarchy]:
     """What turns scores into labels; people may have changed it by hand, so slips are told in full."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = _read_json(path)
         given, hierarchy = dict(content["thresholds"]), content["hierarchy"]
         calibration = Calibration(**{key: float(value) for key, value in content["calibration"].items()})
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -136,7 +136,7 @@ def _read_thresholds(path: Path, names: Sequence[str]) -> tuple[Calibration, NDA
 def _read_metrics(path: Path) -> dict[str, Any]:
     """Metrics are for people; a model works without them."""
     try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
+        return dict(_read_json(path))
     except (OSError, ValueError, TypeError):
         return {}
 
@@ -185,6 +185,10 @@ def _installed(library: str) -> str | None:
         return version(library)
     except PackageNotFoundError:
         return None
+
+
+def _read_json(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def _write_json(path: Path, value: Any) -> None:

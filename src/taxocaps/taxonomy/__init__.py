@@ -3,6 +3,7 @@
 from taxocaps.taxonomy.problems import Edge, Problem, TaxonomyScan
 from taxocaps.taxonomy.readers import TaxonomyFormat, as_taxonomy, read_taxonomy, scan_taxonomy
 from taxocaps.taxonomy.skos import SkosLabel
+from taxocaps.taxonomy.terms import Term
 from taxocaps.taxonomy.tree import VIRTUAL_ROOT, Taxonomy, TaxonomyStatistics
 from taxocaps.taxonomy.writers import write_taxonomy
 
@@ -15,6 +16,7 @@ __all__ = [
     "TaxonomyFormat",
     "TaxonomyScan",
     "TaxonomyStatistics",
+    "Term",
     "as_taxonomy",
     "read_taxonomy",
     "scan_taxonomy",

@@ -1,9 +1,12 @@
-"""Taxonomies as nested JSON, YAML or Python mappings, of plain names or of nodes with a name, a title and children.
+"""Taxonomies as nested JSON, YAML or Python mappings, of plain labels or of nodes with a label, its names and children.
 
-Plain names: ``{"Root": {"A": ["A1", "A2"], "B": null}}``. Nodes: ``{"name": "Root", "children": [{"name": "A"}]}``.
+Plain labels: ``{"Root": {"A": ["A1", "A2"], "B": null}}``. Nodes: ``{"name": "Root", "children": [{"name": "A"}]}``.
 Both may be mixed, and several roots are in a list or in one mapping. A label with several parents is given below each
 of them; its children are given in full in one of these places, and in the others in full again or not at all. So a flat
 mapping of parents to children, ``{"Root": ["A", "B"], "A": ["A1", "A2"]}``, is read as well.
+
+A node may have a `title`, `titles` by language, and `alternatives`, `hidden` names and `notation`, each a list or a
+mapping of languages to lists; the language "" stands for none.
 """
 
 import json
@@ -15,20 +18,32 @@ from typing import Any
 
 from taxocaps.files import read_text
 from taxocaps.taxonomy.problems import ScanBuilder, TaxonomyScan
+from taxocaps.taxonomy.terms import Term, TermKind
 
 __all__ = [
+    "TERM_KEYS",
     "ListNode",
     "MappingNode",
     "MarkupError",
     "Node",
     "Scalar",
+    "attribute_terms",
     "parse_json",
     "parse_yaml",
     "scan_mapping",
     "scan_nested",
 ]
 
-_NODE_KEYS = ("name", "title", "children")
+TERM_KEYS: Mapping[str, TermKind] = {
+    "title": "preferred",
+    "titles": "preferred",
+    "alternatives": "alternative",
+    "hidden": "hidden",
+    "notation": "notation",
+}
+"""The keys of a node that give names of its label."""
+
+_NODE_KEYS = ("name", *TERM_KEYS, "children")
 
 _DEPTH = 1_000
 """Maximum nesting; deeper input would need too much stack."""
@@ -68,6 +83,8 @@ class MappingNode:
 
 Node = Scalar | ListNode | MappingNode
 
+_NULL = Scalar(0, None)
+
 
 class MarkupError(Exception):
     """Text that is not valid JSON or YAML."""
@@ -80,11 +97,11 @@ class MarkupError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A label with its line in the file and the node of its children."""
+    """A label with its line in the file, its names and the node of its children."""
 
     line: int
     name: str
-    title: str = ""
+    terms: tuple[Term, ...] = ()
     children: Node | None = None
 
 
@@ -162,7 +179,7 @@ def _walk(top: Node, scan: ScanBuilder) -> None:
         entries = _entries(node, scan)
         if parent is None or _is_first_mention(parent, entries, families, scan):
             for entry in entries:
-                scan.add(above, entry.name, entry.line, entry.title)
+                scan.add(above, entry.name, entry.line, entry.terms)
         below = [(entry, entry.children) for entry in entries if entry.children and entry.name.strip()]
         waiting.extend(reversed(below))
 
@@ -221,7 +238,7 @@ def _is_label_node(node: MappingNode) -> bool:
 
 
 def _node_entries(node: MappingNode, scan: ScanBuilder) -> list[_Entry]:
-    """The one label of a node with the keys `name`, `title` and `children`."""
+    """The one label of a node with the keys `name`, `children` and those of `TERM_KEYS`."""
     values: dict[str, Node] = {}
     for key, value in node.pairs():
         text = _text(key)
@@ -235,9 +252,41 @@ def _node_entries(node: MappingNode, scan: ScanBuilder) -> list[_Entry]:
     if name is None:
         scan.add_problem(node.line, "the `name` of a label must be text")
         return []
-    if isinstance(title := values.get("title"), ListNode | MappingNode):
-        scan.add_problem(title.line, "the `title` of a label must be text")
-    return [_Entry(node.line, name, _text(title) or "", values.get("children"))]
+    return [_Entry(node.line, name, tuple(_terms(values, scan)), values.get("children"))]
+
+
+def attribute_terms(attributes: Mapping[str, Any], scan: ScanBuilder) -> list[Term]:
+    """The names of a label in a mapping with the keys of `TERM_KEYS`; others are ignored."""
+    values = {key: _to_node(attributes[key]) for key in TERM_KEYS if attributes.get(key) is not None}
+    return list(_terms(values, scan))
+
+
+def _terms(values: Mapping[str, Node], scan: ScanBuilder) -> Iterator[Term]:
+    """The names of a label from the values of its node."""
+    for key, kind in TERM_KEYS.items():
+        node = values.get(key, _NULL)
+        if isinstance(node, Scalar) and node.text is None:
+            continue
+        if key == "title" and not isinstance(node, Scalar):
+            scan.add_problem(node.line, "the `title` of a label must be text")
+        elif key == "titles" and not isinstance(node, MappingNode):
+            scan.add_problem(node.line, "the `titles` of a label must be a mapping of languages to names")
+        else:
+            languages = node.pairs() if isinstance(node, MappingNode) else [(Scalar(node.line, ""), node)]
+            for language, texts in languages:
+                yield from _terms_in(_text(language), texts, key, kind, scan)
+
+
+def _terms_in(language: str | None, texts: Node, key: str, kind: TermKind, scan: ScanBuilder) -> Iterator[Term]:
+    """The names in one language: a text or, unless they are titles, a list of texts."""
+    items = texts.items if isinstance(texts, ListNode) and kind != "preferred" else [texts]
+    for item in items:
+        if language is None or not isinstance(item, Scalar):
+            allowed = "a name" if kind == "preferred" else "a name or a list of names"
+            scan.add_problem(texts.line, f"`{key}` must give {allowed}, or a mapping of languages to such values")
+            return
+        if item.text:
+            yield Term(item.text, kind, language or None)
 
 
 def _text(node: Node | None) -> str | None:
@@ -325,7 +374,7 @@ def _json_steps(text: str) -> Iterator[tuple[Node | None, bool]]:
 
 def _json_scalar(token: str) -> str | None:
     if token.startswith('"'):
-        return str(json.loads(token))
+        return str(json.loads(token)) if "\\" in token else token[1:-1]
     return None if token == "null" else token
 
 

@@ -4,6 +4,8 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from taxocaps.taxonomy.terms import Term, collect_terms
+
 __all__ = [
     "VIRTUAL_ROOT",
     "Edge",
@@ -51,29 +53,28 @@ class TaxonomyScan:
     Attributes:
         edges: Parents and children with their lines, in file order.
         labels: Every label, in order of first mention.
-        titles: Display names.
+        terms: The names of the labels that have any.
         problems: Everything to fix, by line; a taxonomy can be built only if this is empty.
     """
 
     edges: tuple[Edge, ...]
     labels: tuple[str, ...]
-    titles: Mapping[str, str]
+    terms: Mapping[str, Sequence[Term]]
     problems: tuple[Problem, ...]
 
 
 @dataclass
 class ScanBuilder:
-    """Collects edges, titles and problems while a source is read."""
+    """Collects edges, names and problems while a source is read."""
 
     edges: list[Edge] = field(default_factory=list)
-    titles: dict[str, str] = field(default_factory=dict)
+    terms: dict[str, dict[Term, None]] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
-    def add(self, parent: str | None, child: str, line: int | None = None, title: str = "") -> None:
-        """Add an edge, or only the label `child` if `parent` is None."""
+    def add(self, parent: str | None, child: str, line: int | None = None, terms: Iterable[Term] = ()) -> None:
+        """Add an edge, or only the label `child` if `parent` is None, and names of `child`."""
         self.edges.append(Edge(parent, child, line))
-        if title and self.titles.setdefault(child, title) != title:
-            message = f"the label {child!r} has two titles, {self.titles[child]!r} and {title!r}; keep one"
+        for message in collect_terms(child, terms, self.terms.setdefault(child, {})):
             self.add_problem(line, message)
 
     def add_problem(self, line: int | None, message: str) -> None:
@@ -89,7 +90,7 @@ class ScanBuilder:
         return TaxonomyScan(
             edges=tuple(edge for edge in self.edges if edge.parent is not None),
             labels=tuple(dict.fromkeys(names)),
-            titles=self.titles,
+            terms={name: tuple(terms) for name, terms in self.terms.items() if terms},
             problems=tuple(sorted(problems, key=lambda problem: problem.line or 0)),
         )
 

@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 from taxocaps.errors import ConfigError, FileError, TaxonomyError
 from taxocaps.files import format_suffix, read_lines
-from taxocaps.taxonomy.nested import parse_json, parse_yaml, scan_nested
+from taxocaps.taxonomy.nested import TERM_KEYS, parse_json, parse_yaml, scan_nested
 from taxocaps.taxonomy.problems import ScanBuilder, TaxonomyScan
 from taxocaps.taxonomy.skos import RDF_SYNTAXES, SkosLabel, scan_skos
+from taxocaps.taxonomy.terms import Term, TermKind
 from taxocaps.taxonomy.tree import Taxonomy, build_taxonomy
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ __all__ = [
     "as_taxonomy",
     "parse_hier",
     "parse_tsv",
+    "read_flat_nodes",
     "read_taxonomy",
     "scan_lines",
     "scan_taxonomy",
@@ -54,11 +56,17 @@ _HIER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """The content of one line: `child`, with an optional title, is below `parent`, or is a root if that is None."""
+    """The content of one line: `child`, with optional names, is below `parent`, or is a root if that is None."""
 
     parent: str | None
     child: str
     title: str = ""
+    alternatives: tuple[str, ...] = ()
+
+    def terms(self) -> Iterator[Term]:
+        """The names of `child`."""
+        yield Term(self.title)
+        yield from (Term(text, "alternative") for text in self.alternatives)
 
 
 def as_taxonomy(value: "TaxonomySource") -> Taxonomy:
@@ -103,8 +111,9 @@ def read_taxonomy(
             other arguments are for files only.
         format: `tsv`, `hier`, `json`, `yaml` or `skos`; by default determined by the suffix.
         encoding: The encoding of the file; not used for SKOS.
-        skos_label: What to use as label names of a SKOS file: `uri`, `notation` or `label`.
-        language: The language of a SKOS file's titles and labels.
+        skos_label: What to use as the labels of a SKOS file: `uri`, `notation` or `label`.
+        language: The language of the labels of a SKOS file if they are its preferred names. The names of labels are
+            read in all languages.
 
     Raises:
         FileError: If the file cannot be read, or its suffix is unknown.
@@ -178,30 +187,31 @@ def scan_lines(path: Path, encoding: str, parse: Callable[[str], Statement | Non
             scan.add_problem(number, str(error))
             continue
         if statement:
-            scan.add(statement.parent, statement.child, number, statement.title)
+            scan.add(statement.parent, statement.child, number, statement.terms())
     return scan.finish()
 
 
 def parse_tsv(line: str) -> Statement | None:
-    r"""Parse `parent<TAB>child`, with the child's title as an optional third field.
+    r"""Parse `parent<TAB>child`, with two optional fields: the child's name, and alternatives separated by `|`.
 
-    A label without a parent is alone on its line or, with a title, after an empty first field. White space around a
+    A label without a parent is alone on its line or, with a name, after an empty first field. White space around a
     field is stripped. Blank lines and lines that start with `#` are ignored.
 
-    >>> parse_tsv("CCAT\tC11\tstrategy and plans")
-    Statement(parent='CCAT', child='C11', title='strategy and plans')
+    >>> parse_tsv("CCAT\tC11\tstrategy and plans\tstrategies|plans")
+    Statement(parent='CCAT', child='C11', title='strategy and plans', alternatives=('strategies', 'plans'))
     >>> parse_tsv("CCAT")
-    Statement(parent=None, child='CCAT', title='')
+    Statement(parent=None, child='CCAT', title='', alternatives=())
     """
     if line.startswith("#") or not line or line.isspace():
         return None
     fields = [field.strip() for field in line.split("\t")]
-    if len(fields) > 3:
-        raise ValueError(f"{len(fields)} fields between tabs; give parent, child and at most a title")
+    if len(fields) > 4:
+        raise ValueError(f"{len(fields)} fields between tabs; give parent, child and at most a name and alternatives")
     if len(fields) == 1:
         return Statement(None, fields[0])
-    parent, child, title = (*fields, "")[:3]
-    return Statement(None if title and not parent else parent, child, title)
+    parent, child, title, others = (*fields, "", "")[:4]
+    alternatives = tuple(name.strip() for name in others.split("|") if name.strip())
+    return Statement(None if (title or alternatives) and not parent else parent, child, title, alternatives)
 
 
 def parse_hier(line: str) -> Statement | None:
@@ -210,7 +220,7 @@ def parse_hier(line: str) -> Statement | None:
     A description that only repeats the label is not a title.
 
     >>> parse_hier("parent: CCAT  child: C11    child-description: STRATEGY/PLANS")
-    Statement(parent='CCAT', child='C11', title='STRATEGY/PLANS')
+    Statement(parent='CCAT', child='C11', title='STRATEGY/PLANS', alternatives=())
     """
     if not line or line.isspace():
         return None
@@ -219,6 +229,30 @@ def parse_hier(line: str) -> Statement | None:
         raise ValueError("not of the form `parent: X child: Y child-description: Z`; correct the line")
     parent, child, title = match.groups(default="")
     return Statement(None if parent == "None" else parent, child, "" if title == child else title)
+
+
+def read_flat_nodes(nodes: Iterable[str | Mapping[str, Any]]) -> Taxonomy:
+    """Create a taxonomy from the plain values that `flat_nodes` made of one.
+
+    `read_taxonomy` reads them from a JSON file as well; this is faster, because it does not keep lines for messages.
+    """
+    edges: list[tuple[str, str]] = []
+    labels: list[str] = []
+    terms: dict[str, list[Term]] = {}
+    for node in nodes:
+        if isinstance(node, str):
+            labels.append(node)
+            continue
+        name = node["name"]
+        labels.append(name)
+        edges += [(name, child) for child in node.get("children", ())]
+        terms[name] = [term for key, kind in TERM_KEYS.items() if key in node for term in _plain_terms(node[key], kind)]
+    return Taxonomy.from_edges(edges, labels=labels, terms=terms)
+
+
+def _plain_terms(value: str | list[str] | Mapping[str, Any], kind: TermKind) -> Iterator[Term]:
+    for language, texts in value.items() if isinstance(value, Mapping) else [(None, value)]:
+        yield from (Term(text, kind, language or None) for text in ([texts] if isinstance(texts, str) else texts))
 
 
 def _is_networkx(value: object) -> bool:

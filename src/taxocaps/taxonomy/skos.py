@@ -1,10 +1,13 @@
-"""SKOS vocabularies: concepts become labels, `skos:broader` and `skos:narrower` become edges (needs rdflib)."""
+"""SKOS vocabularies: concepts become labels, `skos:broader` and `skos:narrower` become edges (needs rdflib).
+
+`skos:prefLabel`, `altLabel`, `hiddenLabel` and `notation` become the names of labels, in all languages.
+"""
 
 import json
 import logging
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -14,6 +17,7 @@ from urllib.parse import unquote
 from taxocaps.errors import ConfigError, MissingExtraError
 from taxocaps.files import format_suffix, open_binary
 from taxocaps.taxonomy.problems import ScanBuilder, TaxonomyScan
+from taxocaps.taxonomy.terms import Term, TermKind, best_name
 
 if TYPE_CHECKING:
     from rdflib import Graph
@@ -48,7 +52,7 @@ def scan_skos(path: Path, label: SkosLabel = "uri", language: str = "en") -> Tax
     Args:
         path: The file; its suffix determines the RDF syntax, Turtle if it is unknown.
         label: What to use as the name of a label: the concept's URI, its `skos:notation` or its `skos:prefLabel`.
-        language: The language of `skos:prefLabel`, also used for the titles; other languages are the fallback.
+        language: The language of `skos:prefLabel` if that is the name; other languages are the fallback.
     """
     if label not in get_args(SkosLabel):
         raise ConfigError(f"the labels of a SKOS file are named by {', '.join(get_args(SkosLabel))}; got {label!r}")
@@ -56,9 +60,10 @@ def scan_skos(path: Path, label: SkosLabel = "uri", language: str = "en") -> Tax
     graph = _read_graph(path, scan)
     if graph is not None:
         concepts = _concepts(graph, scan)
-        names = _names(graph, concepts, label, language, scan)
+        terms = {concept: _terms(graph, concept) for concept in concepts}
+        names = _names(terms, label, language, scan)
         for concept, name in names.items():
-            scan.add(None, name, title=_pref_label(graph, concept, language) or "")
+            scan.add(None, name, terms=terms[concept])
         for parent, child in _edges(graph, concepts):
             if parent in names and child in names:
                 scan.add(names[parent], names[child])
@@ -154,17 +159,44 @@ def _edges(graph: "Graph", concepts: list["Node"]) -> Iterable[tuple["Node", "No
     return dict.fromkeys(down + up)
 
 
+def _terms(graph: "Graph", concept: "Node") -> list[Term]:
+    """The names of a concept; of several preferred names in one language, all but the first become alternatives."""
+    from rdflib import SKOS
+
+    properties: dict[TermKind, Any] = {
+        "preferred": SKOS.prefLabel,
+        "alternative": SKOS.altLabel,
+        "hidden": SKOS.hiddenLabel,
+        "notation": SKOS.notation,
+    }
+    terms = [
+        Term(str(literal).strip(), kind, (getattr(literal, "language", None) or "").lower() or None)
+        for kind, name in properties.items()
+        for literal in graph.objects(concept, name)
+    ]
+    firsts: dict[str | None, Term] = {}
+    for term in sorted(terms, key=lambda term: term.text):
+        if term.kind == "preferred" and term.text:
+            firsts.setdefault(term.language, term)
+    return [
+        Term(term.text, "alternative", term.language)
+        if term.kind == "preferred" and firsts.get(term.language, term) != term
+        else term
+        for term in terms
+    ]
+
+
 def _names(
-    graph: "Graph", concepts: list["Node"], label: SkosLabel, language: str, scan: ScanBuilder
+    terms: Mapping["Node", Sequence[Term]], label: SkosLabel, language: str, scan: ScanBuilder
 ) -> dict["Node", str]:
     """The unique name of every concept that has one."""
     names_of: dict[SkosLabel, Callable[[Node], str | None]] = {
         "uri": _uri_name,
-        "notation": lambda concept: _notation(graph, concept),
-        "label": lambda concept: _pref_label(graph, concept, language),
+        "notation": lambda concept: min((one.text for one in terms[concept] if one.kind == "notation"), default=None),
+        "label": lambda concept: best_name(terms[concept], language),
     }
     owners: dict[str, Node] = {}
-    for concept in concepts:
+    for concept in terms:
         name = names_of[label](concept)
         if not name:
             scan.add_problem(
@@ -188,21 +220,3 @@ def _uri_name(concept: "Node") -> str | None:
         return None
     uri = str(concept)
     return unquote(uri.removeprefix(LABEL_NAMESPACE)) if uri.startswith(LABEL_NAMESPACE) else uri
-
-
-def _notation(graph: "Graph", concept: "Node") -> str | None:
-    from rdflib import SKOS
-
-    return min((str(notation).strip() for notation in graph.objects(concept, SKOS.notation)), default=None)
-
-
-def _pref_label(graph: "Graph", concept: "Node", language: str) -> str | None:
-    """The preferred label in the language, else without a language, else in the first language."""
-    from rdflib import SKOS
-
-    found = [
-        (tag != language.lower(), tag, str(literal).strip())
-        for literal in graph.objects(concept, SKOS.prefLabel)
-        for tag in [(getattr(literal, "language", None) or "").lower()]
-    ]
-    return min(found)[-1] if found else None

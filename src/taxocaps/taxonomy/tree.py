@@ -1,15 +1,17 @@
 """The taxonomy: an immutable directed acyclic graph of labels, in which a label may have several parents."""
 
 import difflib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from taxocaps.config import fingerprint
 from taxocaps.errors import TaxonomyError
-from taxocaps.taxonomy.nested import scan_mapping
+from taxocaps.taxonomy.nested import attribute_terms, scan_mapping
+from taxocaps.taxonomy.paths import find_paths
 from taxocaps.taxonomy.problems import VIRTUAL_ROOT, Edge, ScanBuilder, TaxonomyScan, find_problems, summary
+from taxocaps.taxonomy.terms import Term, best_name, collect_terms, sorted_terms
 
 if TYPE_CHECKING:
     import networkx
@@ -19,8 +21,8 @@ __all__ = ["VIRTUAL_ROOT", "Taxonomy", "TaxonomyStatistics", "build_taxonomy"]
 Neighbours = Mapping[str, tuple[str, ...]]
 V = TypeVar("V")
 
-_CACHED_ANCESTORS = 1_000
-"""Longer lists of ancestors are not cached: for a chain of labels, memory would grow with the square of its length."""
+_CACHED = 1_000
+"""Longer lists of ancestors or paths are not cached: memory would grow with the square of the length of a chain."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,6 @@ class Taxonomy:
         edges: All pairs of parent and child, parents in taxonomy order, children in file order.
         levels: The labels by depth; level 0 contains `root`, or nothing if that is virtual.
         leaves: The labels without children.
-        titles: Display names of the labels that have one different from their name.
 
     >>> topics = Taxonomy.from_edges([("all", "art"), ("all", "trade"), ("trade", "oil"), ("art", "film")])
     >>> topics.names
@@ -79,16 +80,23 @@ class Taxonomy:
     edges: tuple[tuple[str, str], ...]
     levels: tuple[tuple[str, ...], ...]
     leaves: tuple[str, ...]
-    titles: Mapping[str, str]
+    _terms: Mapping[str, tuple[Term, ...]]
     _parents: Mapping[str, tuple[str, ...]]
     _children: Mapping[str, tuple[str, ...]]
     _positions: Mapping[str, int]
     _depths: Mapping[str, int]
     _known_ancestors: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _known_paths: dict[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+    _known_titles: dict[tuple[str, str | None], str] = field(default_factory=dict)
 
     @classmethod
     def from_edges(
-        cls, edges: Iterable[tuple[str, str]], *, labels: Iterable[str] = (), titles: Mapping[str, str] | None = None
+        cls,
+        edges: Iterable[tuple[str, str]],
+        *,
+        labels: Iterable[str] = (),
+        titles: Mapping[str, str] | None = None,
+        terms: Mapping[str, Iterable[Term]] | None = None,
     ) -> "Taxonomy":
         """Create a taxonomy from edges.
 
@@ -96,7 +104,8 @@ class Taxonomy:
             edges: Pairs of parent and child; siblings keep this order.
             labels: Labels without edges. Labels with edges may be among them: roots are in the order of first
                 mention, here and then in `edges`.
-            titles: Display names; those of unknown labels are ignored.
+            titles: Preferred names without a language; those of unknown labels are ignored.
+            terms: Names of any kind; those of unknown labels are ignored.
 
         Raises:
             TaxonomyError: For an invalid name, a self-loop, a duplicate or a cycle, or if there are no labels.
@@ -107,14 +116,15 @@ class Taxonomy:
             raise TaxonomyError("a taxonomy needs at least one label; got none")
         if problems := find_problems(statements):
             raise TaxonomyError(summary(problems))
-        return _assemble(statements, titles or {})
+        return _assemble(statements, _joined_terms(titles or {}, terms or {}))
 
     @classmethod
     def from_mapping(cls, labels: Mapping[Any, Any]) -> "Taxonomy":
         """Create a taxonomy from a mapping, either nested or from each parent to its children.
 
         The mapping has the same form as the JSON files of `read_taxonomy`: the value of a label is a mapping of its
-        children, a list of them, or None.
+        children, a list of them, or None. Labels with names of their own are nodes such as `{"name": "D", "title":
+        "dogs", "alternatives": ["hounds"], "children": [...]}`.
 
         Raises:
             TaxonomyError: For an invalid name, a self-loop, a duplicate or a cycle, or if there are no labels.
@@ -131,7 +141,8 @@ class Taxonomy:
 
         Args:
             graph: A directed graph with edges from parent to child. The names of the labels are the nodes as text;
-                the node attribute `title`, if present, becomes the title.
+                the node attributes `title`, `titles`, `alternatives`, `hidden` and `notation`, if present, give their
+                names in the same form as the nodes of a JSON file.
 
         Raises:
             TaxonomyError: If the graph is undirected, for an invalid name, a self-loop, a duplicate or a cycle, or if
@@ -141,7 +152,7 @@ class Taxonomy:
             raise TaxonomyError("taxonomy: the graph is undirected; give a networkx.DiGraph with edges parent -> child")
         scan = ScanBuilder()
         for node, attributes in graph.nodes(data=True):
-            scan.add(None, str(node), title=str(attributes.get("title") or ""))
+            scan.add(None, str(node), terms=attribute_terms(attributes, scan))
         for parent, child in graph.edges():
             scan.add(str(parent), str(child))
         return build_taxonomy(scan.finish())
@@ -159,7 +170,7 @@ class Taxonomy:
         found = self._known_ancestors.get(name)
         if found is None:
             found = self._ordered(_reachable(name, self.parents))
-            if len(found) <= _CACHED_ANCESTORS:
+            if len(found) <= _CACHED:
                 self._known_ancestors[name] = found
         return found
 
@@ -177,20 +188,53 @@ class Taxonomy:
         >>> Taxonomy.from_edges([("all", "trade"), ("trade", "oil")]).path("oil")
         ('trade', 'oil')
         """
-        path: list[str] = []
-        label: str | None = name
-        while label is not None and label != self.root:
-            path.append(label)
-            label = min(self.parents(label), key=self.depth, default=None)
-        return tuple(reversed(path))
+        return next(iter(self.paths(name)), ())
+
+    def paths(self, name: str) -> tuple[tuple[str, ...], ...]:
+        """All paths from `root`, which is not included, to the label, the shortest first and at most 20.
+
+        The root itself has no path.
+
+        >>> Taxonomy.from_edges([("all", "a"), ("all", "b"), ("a", "c"), ("b", "c")]).paths("c")
+        (('a', 'c'), ('b', 'c'))
+        """
+        found = self._known_paths.get(name)
+        if found is None:
+            found = find_paths(name, self.parents, self.depth, self.root)
+            if sum(map(len, found)) <= _CACHED:
+                self._known_paths[name] = found
+        return found
 
     def position(self, name: str) -> int:
         """The index of the label in `names`."""
         return self._lookup(self._positions, name)
 
-    def title(self, name: str) -> str:
-        """The display name of the label: its title, or its name if it has none."""
-        return self.titles.get(name) or self.names[self.position(name)]
+    def terms(self, name: str) -> tuple[Term, ...]:
+        """The names of the label, by kind and language; none for a label that is only known by its id in `names`."""
+        return self._terms.get(self.names[self.position(name)], ())
+
+    def title(self, name: str, language: str | None = None) -> str:
+        """The name to show for the label.
+
+        Args:
+            name: The label.
+            language: The language of the preferred name. If there is none in it, one without a language, in English or
+                in any other language is taken, and the label itself if it has no preferred name.
+
+        >>> terms = {"D": [Term("dogs"), Term("Hunde", language="de"), Term("hounds", "alternative")]}
+        >>> topics = Taxonomy.from_edges([], labels=["D"], terms=terms)
+        >>> topics.title("D"), topics.title("D", "de"), topics.title("D", "fr")
+        ('dogs', 'Hunde', 'dogs')
+        """
+        key = name, language
+        if key not in self._known_titles:
+            self._known_titles[key] = best_name(self.terms(name), language) or name
+        return self._known_titles[key]
+
+    @cached_property
+    def titles(self) -> Mapping[str, str]:
+        """The names to show, as `title` gives them without a language, of the labels that have a preferred name."""
+        return {name: title for name in self._terms if (title := best_name(self._terms[name], None))}
 
     def nearest(self, name: str) -> str | None:
         """The label with the most similar spelling to `name`, or None if none is similar."""
@@ -210,8 +254,8 @@ class Taxonomy:
         if not new:
             return self
         if self.root == VIRTUAL_ROOT:
-            return self.from_edges(self.edges, labels=[*self.roots, *new], titles=self.titles)
-        return self.from_edges([*self.edges, *((self.root, name) for name in new)], titles=self.titles)
+            return self.from_edges(self.edges, labels=[*self.roots, *new], terms=self._terms)
+        return self.from_edges([*self.edges, *((self.root, name) for name in new)], terms=self._terms)
 
     def statistics(self) -> TaxonomyStatistics:
         """The size and shape of the taxonomy."""
@@ -231,8 +275,9 @@ class Taxonomy:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of names, edges and titles, the same on every machine."""
-        return fingerprint([self.names, self.edges, self.titles])
+        """A hash of labels, edges and the names of labels, the same on every machine."""
+        terms = {name: [(term.text, term.kind, term.language) for term in terms] for name, terms in self._terms.items()}
+        return fingerprint([self.names, self.edges, terms])
 
     def __len__(self) -> int:
         return len(self.names)
@@ -274,7 +319,7 @@ def build_taxonomy(scan: TaxonomyScan, source: object = "taxonomy", hint: str = 
     """Create a taxonomy from what was read.
 
     Args:
-        scan: The edges, titles and problems.
+        scan: The edges, names and problems.
         source: What was read, for messages.
         hint: What to do if there are several problems, for messages.
 
@@ -285,11 +330,22 @@ def build_taxonomy(scan: TaxonomyScan, source: object = "taxonomy", hint: str = 
         line = scan.problems[0].line
         where = f"{source}, line {line}" if line else f"{source}"
         raise TaxonomyError(f"{where}: {summary(scan.problems)}{hint if len(scan.problems) > 1 else ''}")
-    return _assemble([*(Edge(None, name) for name in scan.labels), *scan.edges], scan.titles)
+    return _assemble([*(Edge(None, name) for name in scan.labels), *scan.edges], scan.terms)
 
 
-def _assemble(statements: Iterable[Edge], titles: Mapping[str, str]) -> Taxonomy:
-    """Create a taxonomy from edges without problems."""
+def _joined_terms(titles: Mapping[str, str], terms: Mapping[str, Iterable[Term]]) -> dict[str, list[Term]]:
+    """The titles as preferred names, and the other names, checked."""
+    joined = {}
+    for name in dict.fromkeys([*titles, *terms]):
+        known: dict[Term, None] = {}
+        for problem in collect_terms(name, [Term(titles.get(name, "")), *terms.get(name, ())], known):
+            raise TaxonomyError(problem)
+        joined[name] = list(known)
+    return joined
+
+
+def _assemble(statements: Iterable[Edge], terms: Mapping[str, Sequence[Term]]) -> Taxonomy:
+    """Create a taxonomy from edges and names without problems."""
     lists: dict[str, list[str]] = {}
     below = set()
     for edge in statements:
@@ -310,22 +366,12 @@ def _assemble(statements: Iterable[Edge], titles: Mapping[str, str]) -> Taxonomy
         edges=tuple((parent, child) for parent in names for child in children[parent]),
         levels=tuple(by_depth),
         leaves=tuple(name for name in names if not children[name]),
-        titles=_clean_titles(titles, names),
+        _terms={name: sorted_terms(terms[name]) for name in names if terms.get(name)},
         _parents=_invert(names, children),
         _children=children,
         _positions=positions,
         _depths={name: depth for depth, level in enumerate(by_depth) for name in level},
     )
-
-
-def _clean_titles(titles: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
-    """The titles as single lines of valid Unicode, without those that only repeat the name."""
-    clean = {}
-    for name in names:
-        title = " ".join(titles.get(name, "").split()).encode("utf-8", "replace").decode("utf-8")
-        if title and title != " ".join(name.split()):
-            clean[name] = title
-    return clean
 
 
 # Nothing below recurses, because chains of labels may be long.

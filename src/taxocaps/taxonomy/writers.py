@@ -1,4 +1,8 @@
-"""Writing a taxonomy to a file from which `read_taxonomy` reads an equal one."""
+"""Writing a taxonomy to a file from which `read_taxonomy` reads an equal one.
+
+JSON, YAML and SKOS hold all names of labels. The formats with one label per line hold names without languages: TSV the
+title, and as alternatives the alternative names and the titles in other languages; `.hier` only the title.
+"""
 
 import json
 import re
@@ -10,14 +14,16 @@ from urllib.parse import quote
 
 from taxocaps.errors import FileError, TaxonomyError
 from taxocaps.files import atomic_text, format_suffix
+from taxocaps.taxonomy.nested import TERM_KEYS
 from taxocaps.taxonomy.readers import Statement, TaxonomyFormat, parse_hier, parse_tsv, taxonomy_format
 from taxocaps.taxonomy.skos import LABEL_NAMESPACE, RDF_SYNTAXES
+from taxocaps.taxonomy.terms import Term, TermKind
 from taxocaps.taxonomy.tree import Taxonomy
 
-__all__ = ["format_hier", "format_tsv", "write_taxonomy"]
+__all__ = ["flat_nodes", "format_hier", "format_tsv", "write_taxonomy"]
 
 _NESTING = 64
-"""Maximum nesting in JSON and YAML, whose libraries recurse."""
+"""Maximum nesting in JSON and YAML, whose libraries recurse; deeper taxonomies are written as a flat list of nodes."""
 
 _URI = re.compile(r'(?:https?://|urn:)[^\x00-\x20<>"{}|^`\\]+')
 
@@ -31,7 +37,7 @@ def write_taxonomy(taxonomy: Taxonomy, path: str | PathLike[str], *, format: Tax
         format: `tsv`, `hier`, `json`, `yaml` or `skos` (as Turtle); by default determined by the suffix.
 
     Raises:
-        TaxonomyError: If the format cannot represent one of the names, or the taxonomy is too deep for it.
+        TaxonomyError: If the format cannot represent one of the labels or names.
         FileError: If the suffix is not that of a format that can be written.
     """
     path = Path(path)
@@ -58,8 +64,9 @@ def format_tsv(statement: Statement) -> str:
     >>> format_tsv(Statement("CCAT", "C11"))
     'CCAT\tC11'
     """
-    if statement.title:
-        return f"{statement.parent or ''}\t{statement.child}\t{statement.title}"
+    if statement.title or statement.alternatives:
+        names = [statement.title, *(["|".join(statement.alternatives)] if statement.alternatives else [])]
+        return "\t".join([statement.parent or "", statement.child, *names])
     return statement.child if statement.parent is None else f"{statement.parent}\t{statement.child}"
 
 
@@ -76,24 +83,31 @@ def format_hier(statement: Statement) -> str:
 
 
 def _write_tsv(taxonomy: Taxonomy, file: TextIO) -> None:
-    """One line per edge, and one per root that has no edges or has a title."""
-    for statement in _statements(taxonomy):
-        if statement.parent is not None or statement.title or not taxonomy.children(statement.child):
+    """One line per edge, and one per root that has no edges or has names."""
+    for parent, child in _statements(taxonomy):
+        statement = Statement(parent, child, taxonomy.titles.get(child, ""), _alternatives(taxonomy, child))
+        if parent is not None or statement.title or statement.alternatives or not taxonomy.children(child):
             file.write(_checked_line(statement, format_tsv, parse_tsv))
 
 
+def _alternatives(taxonomy: Taxonomy, name: str) -> tuple[str, ...]:
+    """The names that TSV can hold beside the title."""
+    terms = (term.text for term in taxonomy.terms(name) if term.kind in ("preferred", "alternative"))
+    return tuple(dict.fromkeys(text for text in terms if text != taxonomy.titles.get(name)))
+
+
 def _write_hier(taxonomy: Taxonomy, file: TextIO) -> None:
-    for statement in _statements(taxonomy):
+    for parent, child in _statements(taxonomy):
+        statement = Statement(parent, child, taxonomy.titles.get(child, ""))
         file.write(_checked_line(statement, format_hier, parse_hier))
 
 
-def _statements(taxonomy: Taxonomy) -> Iterator[Statement]:
-    """All edges, and each root before its edges."""
+def _statements(taxonomy: Taxonomy) -> Iterator[tuple[str | None, str]]:
+    """All edges, and each root before its edges as a pair with None."""
     for name in taxonomy:
         if not taxonomy.parents(name):
-            yield Statement(None, name, taxonomy.titles.get(name, ""))
-        for child in taxonomy.children(name):
-            yield Statement(name, child, taxonomy.titles.get(child, ""))
+            yield None, name
+        yield from ((name, child) for child in taxonomy.children(name))
 
 
 def _checked_line(
@@ -109,7 +123,7 @@ def _checked_line(
         names = " or ".join(repr(name) for name in (statement.parent, statement.child) if name is not None)
         raise TaxonomyError(
             f"the label {names} cannot be written in this format (it contains a tab, a line break, white space at the "
-            "start or end, or a special character of the format such as #); write json, yaml or skos"
+            "start or end, or a special character of the format such as # or |); write json, yaml or skos"
         )
     return f"{line}\n"
 
@@ -130,25 +144,63 @@ def _write_yaml(taxonomy: Taxonomy, file: TextIO) -> None:
 
 
 def _nested(taxonomy: Taxonomy) -> Any:
-    """Nested nodes; a label has its children below its first parent and only its name below the others."""
-    nodes: dict[str, Any] = {name: _node(taxonomy, name) for name in taxonomy}
-    depths = dict.fromkeys(taxonomy.roots, 1)
+    """Nested nodes: a label has its children below its first parent, and only its id below the others."""
+    if max(_nesting_depths(taxonomy).values()) > _NESTING:
+        return flat_nodes(taxonomy)
+    nodes = {name: _node(taxonomy, name) for name in taxonomy}
     for parent, child in taxonomy.edges:
         is_first = taxonomy.parents(child)[0] == parent
-        nodes[parent]["children"].append(nodes[child] if is_first else child)
-        if is_first:
-            depths[child] = depths[parent] + 1
-    if max(depths.values()) > _NESTING:
-        raise TaxonomyError(f"labels are more than {_NESTING} levels deep, too deep for nested formats; write tsv")
+        _children(nodes[parent]).append(nodes[child] if is_first else child)
     roots = [nodes[name] for name in taxonomy.roots]
     return roots[0] if len(roots) == 1 else roots
 
 
+def flat_nodes(taxonomy: Taxonomy) -> list[str | dict[str, Any]]:
+    """All labels as plain values for JSON, in a list of nodes with all names and the ids of their children.
+
+    >>> flat_nodes(Taxonomy.from_edges([("all", "trade"), ("trade", "oil")], titles={"trade": "Trade"}))
+    [{'name': 'all', 'children': ['trade']}, {'name': 'trade', 'title': 'Trade', 'children': ['oil']}, 'oil']
+    """
+    nodes = [_node(taxonomy, name) for name in taxonomy]
+    for name, node in zip(taxonomy, nodes, strict=True):
+        if children := taxonomy.children(name):
+            _children(node).extend(children)
+    return nodes
+
+
+def _children(node: str | dict[str, Any]) -> list[Any]:
+    assert isinstance(node, dict)
+    found: list[Any] = node["children"]
+    return found
+
+
+def _nesting_depths(taxonomy: Taxonomy) -> dict[str, int]:
+    depths: dict[str, int] = {}
+    for name in taxonomy:  # parents come before their children
+        depths[name] = 1 + max((depths[parent] for parent in taxonomy.parents(name)[:1]), default=0)
+    return depths
+
+
 def _node(taxonomy: Taxonomy, name: str) -> str | dict[str, Any]:
-    """The node of a label, only its name if it has neither title nor children."""
-    title = {"title": taxonomy.titles[name]} if name in taxonomy.titles else {}
+    """The node of a label, only its id if it has neither names nor children."""
+    names = _names(taxonomy.terms(name))
     children: dict[str, Any] = {"children": []} if taxonomy.children(name) else {}
-    return {"name": name, **title, **children} if title or children else name
+    return {"name": name, **names, **children} if names or children else name
+
+
+def _names(terms: Iterable[Term]) -> dict[str, Any]:
+    """The names of a label by key: `title`, `titles` by language, and lists of the others, by language if needed."""
+    by_kind: dict[TermKind, dict[str, list[str]]] = {}
+    for term in terms:
+        by_kind.setdefault(term.kind, {}).setdefault(term.language or "", []).append(term.text)
+    titles = {language: text for language, (text,) in by_kind.pop("preferred", {}).items()}
+    found: dict[str, Any] = {"title": titles.pop("")} if "" in titles else {}
+    if titles:
+        found["titles"] = titles
+    keys = {kind: key for key, kind in TERM_KEYS.items()}
+    for kind, texts in by_kind.items():
+        found[keys[kind]] = texts[""] if list(texts) == [""] else texts
+    return found
 
 
 def _write_turtle(taxonomy: Taxonomy, file: TextIO) -> None:
@@ -161,12 +213,27 @@ def _write_turtle(taxonomy: Taxonomy, file: TextIO) -> None:
         properties = [
             "a skos:Concept",
             f"skos:inScheme {scheme}",
-            f"skos:notation {_literal(name)}",
-            f"skos:prefLabel {_literal(taxonomy.title(name))}",
+            *_turtle_names(taxonomy, name),
             f"skos:broader {_uris(parents)}" if parents else f"skos:topConceptOf {scheme}",
             *([f"skos:narrower {_uris(children)}"] if children else []),
         ]
         file.write(f"\n{_uris([name])} " + " ;\n    ".join(properties) + " .\n")
+
+
+def _turtle_names(taxonomy: Taxonomy, name: str) -> Iterator[str]:
+    """The names of a label; every concept gets a notation and a preferred label, if need be the id of the label."""
+    properties: dict[TermKind, str] = {
+        "notation": "notation",
+        "preferred": "prefLabel",
+        "alternative": "altLabel",
+        "hidden": "hiddenLabel",
+    }
+    for kind, name_of_property in properties.items():
+        literals = [_literal(term.text, term.language) for term in taxonomy.terms(name) if term.kind == kind]
+        if not literals and kind in ("notation", "preferred"):
+            literals = [_literal(name)]
+        if literals:
+            yield f"skos:{name_of_property} {', '.join(literals)}"
 
 
 def _uris(names: Iterable[str]) -> str:
@@ -179,6 +246,6 @@ def _uris(names: Iterable[str]) -> str:
     )
 
 
-def _literal(text: str) -> str:
+def _literal(text: str, language: str | None = None) -> str:
     """A Turtle string, which has the same escapes as JSON."""
-    return json.dumps(text, ensure_ascii=False)
+    return json.dumps(text, ensure_ascii=False) + (f"@{language}" if language else "")

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from taxocaps.corpus.document import Document
+from taxocaps.corpus.label_names import describe_counts
 from taxocaps.corpus.readers import CorpusConfig, ReadReport
-from taxocaps.corpus.statistics import CorpusReport
+from taxocaps.corpus.statistics import CorpusReport, UnknownLabel
 from taxocaps.corpus.statistics import check_corpus as check_documents
 from taxocaps.corpus.writers import write_documents
 from taxocaps.files import format_stem, refuse_same_file
@@ -15,7 +16,7 @@ from taxocaps.taxonomy.readers import read_taxonomy
 from taxocaps.text.pipeline import TextConfig, TextPipeline
 from taxocaps.workflows.sources import read_source
 
-__all__ = ["CheckedCorpus", "check_corpus", "convert_corpus"]
+__all__ = ["CheckedCorpus", "check_corpus", "convert_corpus", "describe_counts"]
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,13 @@ def _findings(corpus: CorpusReport) -> Iterator[str]:
         for (first, second), found in shared.items():
             yield f"{first} and {second} share {found.count:,} {what}, such as {found.example}"
     for label in corpus.unknown_labels:
-        yield f"unknown label {label.name!r} in {label.documents:,} documents, such as {label.example}"
+        yield f"{_unknown(label)} in {label.documents:,} documents, such as {label.example}"
     if corpus.unused_labels:
         unused = corpus.unused_labels
         yield f"{len(unused):,} labels of the taxonomy are in no document, such as {unused[0]!r}"
+
+
+def _unknown(label: UnknownLabel) -> str:
+    if not label.candidates:
+        return f"unknown label {label.name!r}"
+    return f"ambiguous label {label.name!r} ({' or '.join(map(repr, label.candidates[:5]))})"

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taxocaps.corpus.document import Document
-from taxocaps.corpus.labels import Classes, LabelLists, collect_classes, count_unseen, label_matrix
+from taxocaps.corpus.label_names import LabelResolver
+from taxocaps.corpus.labels import Classes, LabelLists, collect_classes, label_matrix
 from taxocaps.corpus.readers import CorpusConfig
 from taxocaps.errors import CorpusError
 from taxocaps.files import read_lines
@@ -32,7 +33,7 @@ def evaluate(
     trust_code: bool = False,
     progress: Progress = silent,
 ) -> Evaluation:
-    """Measure a model on labelled documents; labels that it cannot give count as missed.
+    """Measure a model on labelled documents; labels that it never learned count as missed unless added as ancestors.
 
     Args:
         model: A model, or its folder.
@@ -53,10 +54,11 @@ def evaluate(
 
 
 def evaluate_scores(model: FittedModel, labels: LabelLists, scores: NDArray[np.float32]) -> Evaluation:
-    """Measure a model on documents that it has scored, against their labels."""
+    """Measure a model on documents that it has scored, against their labels, given by id or by name."""
     classes, ancestors = model.classes, model.config.labels.ancestors
+    labels = LabelResolver(classes.taxonomy).resolve_all(labels)
     truth = label_matrix(labels, classes.names, classes.taxonomy, ancestors)
-    return model.evaluate(truth, scores, unseen=count_unseen(labels, classes.names))
+    return model.evaluate(truth, scores, labels=labels)
 
 
 def evaluate_predictions(
@@ -70,15 +72,18 @@ def evaluate_predictions(
         predictions: JSONL with `id` and `labels`: names, or objects with `label`.
         truth: Labelled documents.
         corpus: How to read them.
-        taxonomy: For hierarchical metrics and levels.
+        taxonomy: For hierarchical metrics and levels, and for labels that are given by name.
     """
     documents = list(listed_documents(truth, corpus))
-    labels = [document.labels or () for document in documents]
+    labels: Sequence[Sequence[str]] = [document.labels or () for document in documents]
     _check_labelled(truth, labels)
-    found = _matched(predictions, documents, truth)
-    lists = [*labels, *found]
-    tree = read_taxonomy(taxonomy).with_labels(sorted(set().union(*lists))) if taxonomy else None
-    names = collect_classes(lists, tree)
+    found: Sequence[Sequence[str]] = _matched(predictions, documents, truth)
+    tree = read_taxonomy(taxonomy) if taxonomy else None
+    if tree is not None:
+        resolver = LabelResolver(tree)
+        labels, found = resolver.resolve_all(labels), resolver.resolve_all(found)
+        tree = tree.with_labels(sorted(set().union(*labels, *found)))
+    names = collect_classes([*labels, *found], tree)
     classes = Classes(names, tree) if tree is not None else None
     return evaluate_labels(
         label_matrix(labels, names),

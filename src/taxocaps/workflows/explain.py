@@ -9,14 +9,14 @@ from taxocaps.corpus.readers import CorpusConfig
 from taxocaps.encoding.store import is_store
 from taxocaps.errors import FileError
 from taxocaps.explanations.explain import explain_document, explain_encoded
-from taxocaps.explanations.explanation import Explanation
+from taxocaps.explanations.explanation import Explanation, JudgedLabel
 from taxocaps.files import atomic_text, is_decodable, refuse_same_file
 from taxocaps.report.pages import explanation_page
 from taxocaps.scorers.model import FittedModel
 from taxocaps.workflows.predict import as_model
 from taxocaps.workflows.sources import find_document, find_encoded
 
-__all__ = ["Explanation", "explain"]
+__all__ = ["Explanation", "JudgedLabel", "explain"]
 
 
 def explain(  # noqa: PLR0913 - a front door: each argument stands for itself

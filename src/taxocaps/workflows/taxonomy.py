@@ -24,7 +24,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class TaxonomyOptions:
-    """How a taxonomy file is read: the keyword arguments of `read_taxonomy`."""
+    """How a taxonomy file is read: the keyword arguments of `read_taxonomy`; names are shown in `language`, too."""
 
     format: TaxonomyFormat | None = None
     encoding: str = "utf-8"
@@ -37,8 +37,8 @@ class TreeLine:
     """A label where it stands in the tree.
 
     Attributes:
-        label: Its name.
-        title: Its display name.
+        label: Its id.
+        title: Its name.
         level: Its distance from the top of the tree that is shown.
         children: The number of its children.
         repeated: Whether it was shown before, below another parent; its children are not shown again.
@@ -77,8 +77,9 @@ def view_taxonomy(path: Path, options: TaxonomyOptions | None = None, *, levels:
         options: How to read it.
         levels: How many levels of the tree are wanted; by default all.
     """
-    taxonomy = read_taxonomy(path, **vars(options or TaxonomyOptions()))
-    return TaxonomyView(taxonomy.statistics(), tuple(_tree_lines(taxonomy, levels)))
+    options = options or TaxonomyOptions()
+    taxonomy = read_taxonomy(path, **vars(options))
+    return TaxonomyView(taxonomy.statistics(), tuple(_tree_lines(taxonomy, levels, options.language)))
 
 
 def check_taxonomy(path: Path, options: TaxonomyOptions | None = None) -> TaxonomyCheck:
@@ -97,14 +98,14 @@ def convert_taxonomy(
     return taxonomy.statistics()
 
 
-def _tree_lines(taxonomy: Taxonomy, levels: int | None) -> Iterator[TreeLine]:
+def _tree_lines(taxonomy: Taxonomy, levels: int | None, language: str) -> Iterator[TreeLine]:
     """Depth first, without recursion, for chains may be long."""
     shown: set[str] = set()
     waiting = [(root, 0) for root in reversed(taxonomy.roots)]
     while waiting:
         label, level = waiting.pop()
         children = taxonomy.children(label)
-        yield TreeLine(label, taxonomy.title(label), level, len(children), label in shown)
+        yield TreeLine(label, taxonomy.title(label, language), level, len(children), label in shown)
         if label not in shown and (levels is None or level + 1 < levels):
             waiting += [(child, level + 1) for child in reversed(children)]
         shown.add(label)

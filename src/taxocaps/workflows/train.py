@@ -11,6 +11,7 @@ from typing import Any
 
 from taxocaps.config import fingerprint
 from taxocaps.corpus.document import Document
+from taxocaps.corpus.label_names import NamedBy, describe_counts
 from taxocaps.corpus.labels import Classes, LabelLists, collect_classes, label_matrix, resolve_labels
 from taxocaps.corpus.readers import CorpusConfig, read_documents
 from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
@@ -27,7 +28,6 @@ from taxocaps.scorers.model import FittedModel, ModelName, fit_model, hold_out
 from taxocaps.scorers.persistence import load_model, save_model
 from taxocaps.taxonomy.readers import as_taxonomy
 from taxocaps.taxonomy.tree import Taxonomy
-from taxocaps.taxonomy.writers import write_taxonomy
 from taxocaps.workflows.config import RunConfig, resolve_run_config
 from taxocaps.workflows.evaluate import evaluate_scores
 from taxocaps.workflows.folders import Existing, TrainingFolder
@@ -124,6 +124,8 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
         run = _Run(files if folder.is_first_process else replace(files, test=None), config, folder.work, progress)
         folder.check_sources(run.encode())
         run.resolve_labels(taxonomy, start)
+        if set(run.named_by) > {"id"}:
+            tell(f"labels of documents: {describe_counts(run.named_by)}")
         context = FitContext(folder.work, existing == "resume", os.cpu_count() or 1, progress, tell)
         model = run.fit(start, context)
         if not folder.is_first_process:
@@ -165,6 +167,7 @@ class _Run:
         self._lists: dict[str, LabelLists] = {}
         self._labels: dict[str, Any] = {}
         self.unknown: Counter[str] = Counter()
+        self.named_by: Counter[NamedBy] = Counter()
 
     def encode(self) -> dict[str, str]:
         """Encode the documents of all parts; returns the hashes of what they were made from."""
@@ -179,7 +182,7 @@ class _Run:
         return hashes
 
     def resolve_labels(self, taxonomy: Taxonomy | None, start: FittedModel | None) -> None:
-        """Check labels against the taxonomy, and make matrices of them."""
+        """Find labels in the taxonomy, by id or by name, and make matrices of them."""
         options = self._config.options.labels
         older = start.classes.names if start is not None else ()
         tree = taxonomy.with_labels(older) if taxonomy is not None else None
@@ -189,13 +192,16 @@ class _Run:
             if not any(found):
                 raise CorpusError(f"{path}: no document carries a label (field '{self._config.corpus.labels_field}')")
             self._lists[name] = found
-            if tree is not None:
+            if tree is None:
+                self.named_by["id"] += sum(map(len, found))
+            else:
                 try:
                     resolved = resolve_labels(found, tree, options.unknown, ids=_Ids(documents.documents))
                 except CorpusError as error:
                     raise CorpusError(f"{path}: {error}") from error
                 self._lists[name], tree = resolved.labels, resolved.taxonomy
                 self.unknown.update(resolved.unknown)
+                self.named_by.update(resolved.named_by)
         if tree is None:  # a flat list of the labels that can be learned
             learned = (labels or () for labels in self._lists["train"])
             tree = Taxonomy.from_edges((), labels=sorted(set(older).union(*learned)))
@@ -209,7 +215,6 @@ class _Run:
         """Fit the model."""
         config = self._config
         name = ModelName(config.model, config.preset, config.seed)
-        write_taxonomy(self._classes.taxonomy, context.folder / "taxonomy.tsv")  # if it cannot be saved, say so now
         scorer = make_scorer(config.options, self._classes, config.seed, context.threads)
         scorer.encoder = self._encoder
         scorer.start = start.scorer if start is not None else None
@@ -229,7 +234,11 @@ class _Run:
     def metrics(self, test: Evaluation | None) -> dict[str, Any]:
         """What is known of the run, for `metrics.json`."""
         documents = {name: len(part) for name, part in self._documents.items()}
-        return {"documents": documents, "test": test.as_dict() if test is not None else None}
+        return {
+            "documents": documents,
+            "label_names": dict(self.named_by),
+            "test": test.as_dict() if test is not None else None,
+        }
 
     @property
     def _paths(self) -> dict[str, Path]:

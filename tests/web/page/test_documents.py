@@ -52,13 +52,17 @@ def test_a_file_of_many_documents_and_downloads(open_page, running):
         page.click("#save-json")
     found = json.loads(download.value.path().read_text())
     assert [
-        (one["id"], [(label["label"], label["path"]) for label in one["labels"]]) for one in found["predictions"]
-    ] == [(one["id"], [(label["label"], label["path"]) for label in one["labels"]]) for one in wanted["predictions"]]
+        (one["id"], [(label["label"], label["name"], label["paths"]) for label in one["labels"]])
+        for one in found["predictions"]
+    ] == [
+        (one["id"], [(label["label"], label["name"], label["paths"]) for label in one["labels"]])
+        for one in wanted["predictions"]
+    ]
     with page.expect_download() as download:
         page.click("#save-csv")
     lines = list(csv.DictReader(download.value.path().read_text().splitlines()))
     assert len(lines) == sum(len(one["labels"]) or 1 for one in wanted["predictions"])
-    assert lines[-1] == {"id": "third", "label": "", "title": "", "score": "", "path": ""}
+    assert lines[-1] == {"id": "third", "label": "", "name": "", "score": "", "paths": ""}
     page.select_option("#document", "2")
     assert "No labels: the text has no words" in page.inner_text("#count")
 
@@ -69,7 +73,8 @@ def test_tables_with_tabs_and_cells_that_look_like_formulas(open_page):
         """async text => {
         const { readFile } = await import("/page/documents.js"), { asCsv } = await import("/page/downloads.js");
         const { documents } = await readFile(new File([text], "some.TSV"));
-        const model = { card: { name: "m" }, title: () => "t", path: label => [label] };
+        const model = { card: { name: "m" }, name: () => "t", paths: label => [[label]], positions: new Map(),
+            scoresOf: one => one.scores };
         const scored = documents.map(one => ({ ...one, scores: new Map([["@b", -0.5]]) }));
         return [documents, asCsv(model, scored, () => new Set(["@b"]))]; }""",
         'id\ttext\n=1+1\t"a\tb"\n-2\td, e\n',

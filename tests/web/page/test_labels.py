@@ -49,31 +49,86 @@ def test_the_rules_of_the_page_are_those_of_the_server(open_page, running, hiera
         assert set(found) == predicted(threshold=threshold, at_least=at_least, hierarchy=hierarchy)
 
 
-def test_ancestors_are_found_through_labels_that_cannot_be_given_and_each_once(open_page):
+def test_ancestors_need_no_score_of_their_own_and_each_comes_once(open_page):
     page = open_page()
 
     def chosen(hierarchy, taxonomy, scores):
         return page.evaluate(
             """async ([card, labels, scores]) => {
             const { Model } = await import("/page/model.js");
-            const model = new Model(card, { roots: [], labels });
+            const model = new Model(card, { roots: ["all"], labels });
             return [...model.given({ scores: new Map(scores), warning: null }, 0.5)]; }""",
             [{"hierarchy": hierarchy, "at_least": 0}, taxonomy, scores],
         )
 
     def placed(name, parents, threshold=0.5):
-        return {"label": name, "title": name, "level": 1, "parents": parents, "threshold": threshold}
+        return {"label": name, "name": name, "level": 1, "parents": parents, "threshold": threshold}
 
-    # As in the example of corpus.classes.Classes: oil cannot be given, so the nearest above crude is trade.
+    # As in the example of corpus.labels.Classes: oil has no score, so the nearest above crude is trade.
     oil = [placed("all", [], None), placed("trade", ["all"]), placed("oil", ["trade"], None), placed("crude", ["oil"])]
     assert chosen("drop-orphans", oil, [["trade", 0.1], ["crude", 0.9]]) == []
     assert set(chosen("drop-orphans", oil, [["trade", 0.8], ["crude", 0.9]])) == {"trade", "crude"}
-    assert set(chosen("add-ancestors", oil, [["trade", 0.1], ["crude", 0.9]])) == {"trade", "crude"}
+    assert set(chosen("add-ancestors", oil, [["trade", 0.1], ["crude", 0.9]])) == {"trade", "oil", "crude"}
     # 2 to the power of 60 ways lead up from the lowest.
     ways = [
         placed(f"{side}{level}", [f"{one}{level - 1}" for one in "ab" if level]) for level in range(61) for side in "ab"
     ]
     assert len(chosen("add-ancestors", ways, [["a60", 0.9]])) == 121
+
+
+def test_ancestors_are_as_probable_as_what_is_below_them(open_page):
+    found = open_page().evaluate(
+        """async () => {
+        const { Model } = await import("/page/model.js"), { asCsv } = await import("/page/downloads.js");
+        const place = (label, parents, threshold) => ({ label, name: label, level: 1, parents, threshold });
+        const model = new Model({ hierarchy: "add-ancestors", at_least: 0 }, { roots: ["all"], labels: [
+            place("all", [], null), place("trade", ["all"], 0.5), place("oil", ["trade"], null),
+            place("crude", ["oil"], 0.5)] });
+        const one = { id: "1", scores: new Map([["trade", 0.25], ["crude", 0.75]]), warning: null };
+        return asCsv(model, [one], found => model.given(found, 0.5)); }"""
+    )
+    assert found.splitlines() == [
+        "id,label,name,score,paths",
+        "1,trade,trade,0.75,trade",
+        "1,oil,oil,0.75,trade > oil",
+        "1,crude,crude,0.75,trade > oil > crude",
+    ]
+
+
+def test_the_paths_of_the_page_are_those_of_the_server(open_page):
+    from taxocaps.taxonomy.tree import Taxonomy
+
+    page = open_page()
+    ladder = [(f"{one}{level}", f"{two}{level + 1}") for level in range(9) for one in "ab" for two in "ab"]
+    several = [("x", "y"), ("y", "z"), ("x", "z"), ("w", "z")]
+    for edges in ([("all", "a0"), ("all", "b0"), ("all", "a3"), *ladder], several):
+        tree = Taxonomy.from_edges(edges)
+        labels = [
+            {"label": one, "name": one, "level": tree.depth(one), "parents": tree.parents(one), "threshold": None}
+            for one in tree
+        ]
+        found = page.evaluate(
+            """async taxonomy => {
+            const { Model } = await import("/page/model.js");
+            const model = new Model({}, taxonomy);
+            return taxonomy.labels.map(one => model.paths(one.label)); }""",
+            {"roots": tree.roots, "labels": labels},
+        )
+        assert found == [[list(path) for path in tree.paths(name)] for name in tree]
+
+
+def test_names_have_ids_beside_them_and_labels_are_on_all_their_paths(open_page):
+    page = open_page()
+    drawn = page.evaluate(
+        """async () => {
+        const { drawLabels } = await import("/page/labels.js");
+        const box = document.createElement("div");
+        const describe = label => ({ name: { x: "Odd one" }[label] ?? label, score: label === "x" ? 0.9 : null,
+            threshold: 0.5, isGiven: label === "x", canChoose: false });
+        drawLabels(box, [["m", "x"], ["n", "x"]], describe, {});
+        return [...box.querySelectorAll(".name")].map(one => one.textContent); }"""
+    )
+    assert drawn == ["m", "Odd one x", "n", "Odd one x"]
 
 
 def test_another_model(open_page):
@@ -95,7 +150,7 @@ def test_scores_that_were_not_loaded_are_mentioned(open_page, serve, new_slate, 
         def _answer(self, job):
             if not hasattr(job, "documents"):
                 return super()._answer(job)
-            labels = tuple(ScoredLabel(name, 1 - place / 600, (name,)) for place, name in enumerate(names))
+            labels = tuple(ScoredLabel(name, name, 1 - place / 600, ((name,),)) for place, name in enumerate(names))
             return tuple(Prediction(document.id, labels[: job.options.top_k or 3]) for document in job.documents)
 
     model = Many().served("many")
@@ -123,7 +178,9 @@ def test_ten_thousand_labels_and_a_long_text_do_not_freeze_it(open_page, serve, 
             if not hasattr(job, "documents"):
                 return super()._answer(job)
             most = job.options.top_k or len(names)
-            labels = tuple(ScoredLabel(name, 1 - place / 10_000, (name,)) for place, name in enumerate(names[:most]))
+            labels = tuple(
+                ScoredLabel(name, name, 1 - place / 10_000, ((name,),)) for place, name in enumerate(names[:most])
+            )
             return tuple(Prediction(document.id, labels) for document in job.documents)
 
     model = Large().served("large")

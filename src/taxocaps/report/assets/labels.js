@@ -1,31 +1,33 @@
-// Labels in their taxonomy: a tree of the paths that lead to them, each with its score and its threshold.
+// Labels in their taxonomy: a tree of all paths that lead to them, each with its score and its threshold.
 
 import { make } from "./dom.js";
 
 // Draws into `container` the labels at the ends of `paths`, in their order.
-// describe(label): { title, score, threshold, isGiven, canChoose }; score is null for a label that the model cannot give, and
-// threshold where labels need not reach any. `choose` is called with the label that is clicked.
+// describe(label): { name, score, threshold, isGiven, canChoose }; score is null for a label that has none, and threshold
+// where labels need not reach any. Names have the id of the label beside them where it is another text. `choose` is called with the label that is clicked.
 export function drawLabels(container, paths, describe, { chosen, choose }) {
   const focused = container.contains(document.activeElement) ? document.activeElement.dataset.label : null;
   container.replaceChildren(branches(treeOf(paths), ""));
   // Drawing again must not move the focus away.
   if (focused) [...container.querySelectorAll("button")].find(button => button.dataset.label === focused)?.focus();
 
-  function branches(nodes, parentTitle) {
+  function branches(nodes, parentName) {
     const list = make("ul", { class: "tree" });
     for (const [label, below] of nodes) {
-      const one = describe(label), title = shortTitle(one.title, parentTitle);
-      const item = make("li", {}, one.score === null ? make("span", { class: one.isGiven ? "name" : "name missed" }, title) : scored(label, title, one));
-      if (below.size) item.append(branches(below, one.title));
+      const one = describe(label), name = make("span", { class: "name" }, shortName(one.name, parentName));
+      if (one.name !== label) name.append(" ", make("small", {}, label));
+      if (one.score === null && !one.isGiven) name.classList.add("missed");
+      const item = make("li", {}, one.score === null ? name : scored(label, name, one));
+      if (below.size) item.append(branches(below, one.name));
       list.append(item);
     }
     return list;
   }
 
-  function scored(label, title, { score, threshold, isGiven, canChoose }) {
+  function scored(label, name, { score, threshold, isGiven, canChoose }) {
     const line = canChoose ? make("button", { type: "button", "aria-pressed": String(label === chosen) }) : make("div");
     line.className = isGiven ? "label" : "label missed";
-    line.append(make("span", { class: "name" }, title), scoreBar(score, threshold), make("span", { class: "score" }, score.toFixed(2)));
+    line.append(name, scoreBar(score, threshold), make("span", { class: "score" }, score.toFixed(2)));
     if (!isGiven) line.append(make("span", { class: "unseen" }, ", not given"));
     line.title = `${label}: score ${score.toFixed(3)}${threshold === null ? "" : `, threshold ${threshold.toFixed(3)}`}`;
     line.dataset.label = label;
@@ -42,10 +44,10 @@ function scoreBar(score, threshold) {
   return bar;
 }
 
-// Below "a.b", the title "a.b.c" is shortened to ".c".
-function shortTitle(title, parentTitle) {
-  const rest = title.slice(parentTitle.length);
-  return parentTitle && title.startsWith(parentTitle) && /^[^\p{L}\p{N}\s]./u.test(rest) ? rest : title;
+// Below "a.b", the name "a.b.c" is shortened to ".c".
+function shortName(name, parentName) {
+  const rest = name.slice(parentName.length);
+  return parentName && name.startsWith(parentName) && /^[^\p{L}\p{N}\s]./u.test(rest) ? rest : name;
 }
 
 // Nested maps, label → what is below it, in the order of the paths.

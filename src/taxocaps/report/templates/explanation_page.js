@@ -9,17 +9,19 @@ const judged = new Map(explanation.labels.map(one => [one.label, one]));
 const reasons = new Map(explanation.reasons.map(one => [one.label, one]));
 const show = drawExplanation(find("explained"), explanation, { open: true, rows: Infinity, nodes: Infinity });
 
+const nameOf = label => explanation.names[label] ?? label;
+
 function describe(label) {
-  const one = judged.get(label);
-  if (!one) return { title: label, score: null, threshold: null, isGiven: false, canChoose: false };
-  return { title: label, score: one.score, threshold: one.threshold, isGiven: one.is_given, canChoose: reasons.has(label) };
+  const one = judged.get(label), name = nameOf(label);
+  if (!one) return { name, score: null, threshold: null, isGiven: false, canChoose: false };
+  return { name, score: one.score, threshold: one.threshold, isGiven: one.is_given, canChoose: reasons.has(label) };
 }
 
-const paths = explanation.labels.map(one => one.path.length ? one.path : [one.label]);  // the root has no path
+const paths = explanation.labels.flatMap(one => one.paths.length ? one.paths : [[one.label]]);  // the root has no path
 
 function choose(label) {
   drawLabels(find("tree"), paths, describe, { chosen: label, choose });
-  if (label !== null) find("why").textContent = `Why “${label}”?`;
+  if (label !== null) find("why").textContent = `Why “${nameOf(label)}”?`;
   show(judged.get(label), reasons.get(label));
 }
 

@@ -167,19 +167,20 @@ data.levels.validation.forEach((level, index) => {
 
 // The taxonomy. Lines are made when their parent is opened: thousands of them cost nothing until somebody looks.
 const below = data.tree.map(() => []), tops = [];
-data.tree.forEach(([, above], node) => (above < 0 ? tops : below[above]).push(node));
-const f1Of = node => { const label = data.labels[data.tree[node][2]]; return label && label[METRICS][0] ? label[METRICS][4] : null; };
+data.tree.forEach(([, , above], node) => (above < 0 ? tops : below[above]).push(node));
+const f1Of = node => { const label = data.labels[data.tree[node][3]]; return label && label[METRICS][0] ? label[METRICS][4] : null; };
 const colour = f1 => f1 === null ? "var(--none)" : f1Colour(f1);
-function strip(node) {  // labels below in their order, at most 60 of them, as stripes
-  const all = [], open = [...below[node]].reverse();
-  while (open.length) { const one = open.pop(); if (data.tree[one][2] >= 0) all.push(f1Of(one)); for (let n = below[one].length - 1; n >= 0; n--) open.push(below[one][n]); }
+function strip(node) {  // labels below in their order, each once, at most 60 of them, as stripes
+  const all = [], seen = new Set([-1]), open = [...below[node]].reverse();
+  while (open.length) { const one = open.pop(), column = data.tree[one][3]; if (!seen.has(column)) all.push(f1Of(one)); seen.add(column); for (let n = below[one].length - 1; n >= 0; n--) open.push(below[one][n]); }
   const kept = all.length > 60 ? Array.from({ length: 60 }, (_, index) => all[Math.floor(index * all.length / 60)]) : all;
   return { number: all.length, style: `linear-gradient(to right, ${kept.map((f1, index) => `${colour(f1)} ${percent(index / kept.length)}% ${percent((index + 1) / kept.length)}%`).join(", ")})` };
 }
 function nodeLine(parent, node) {
-  const [name, , column] = data.tree[node], label = data.labels[column], f1 = f1Of(node), children = below[node];
+  const [name, id, , column] = data.tree[node], label = data.labels[column], f1 = f1Of(node), children = below[node];
   const line = add(parent, "div", "", "node-line");
-  add(line, "span", name, "name");
+  const text = add(line, "span", name, "name");
+  if (id !== null) add(text, "small", ` ${id}`);
   const bars = add(line, "div"), bar = add(add(bars, "div", "", "meter"), "i");
   bar.style.width = f1 === null ? "100%" : `${Math.max(1, 100 * f1)}%`;
   bar.style.background = label ? colour(f1) : "transparent";

@@ -41,7 +41,7 @@ async function label() {
       if (!state.limits) await start();
       const begin = performance.now(), name = find("model").value;
       const model = await loadModel(name, signal);
-      const found = await labelAll(documents, name, state.limits, signal, done => progress(done, documents.length));
+      const found = await labelAll(documents, model, state.limits, signal, done => progress(done, documents.length));
       Object.assign(state, { model, found, position: 0 });
       resetThreshold();
       done(`${counted(found.length, "document")} labelled by ${name} in ${((performance.now() - begin) / 1000).toFixed(1)} seconds.`);

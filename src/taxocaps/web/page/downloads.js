@@ -1,6 +1,6 @@
 // Downloads: the labels of all documents at the current threshold.
 
-// The same format as the server's: id, and labels with score and path, the most probable first.
+// The same format as the server's: id, and labels with name, score and paths, the most probable first.
 export function asJson(model, found, givenOf) {
   return JSON.stringify({ model: model.card.name, predictions: found.map(one => ({
     id: one.id,
@@ -10,10 +10,12 @@ export function asJson(model, found, givenOf) {
 }
 
 export function asCsv(model, found, givenOf) {
-  const lines = [["id", "label", "title", "score", "path"]];
+  const lines = [["id", "label", "name", "score", "paths"]];
   for (const one of found) {
     const labels = rows(model, one, givenOf(one));
-    for (const { label, score, path } of labels) lines.push([one.id, label, model.title(label), score ?? "", path.join(" > ")]);
+    for (const { label, name, score, paths } of labels) {
+      lines.push([one.id, label, name, score, paths.map(path => path.join(" > ")).join(" | ")]);
+    }
     if (!labels.length) lines.push([one.id, "", "", "", ""]);
   }
   return lines.map(line => line.map(cell).join(",")).join("\r\n") + "\r\n";
@@ -28,8 +30,9 @@ export function save(name, kind, content) {
 }
 
 function rows(model, one, given) {
-  const found = [...given].map(label => ({ label, score: one.scores.get(label) ?? null, path: model.path(label) }));
-  return found.sort((a, b) => (b.score ?? 0) - (a.score ?? 0));
+  const scores = model.scoresOf(one, given);
+  const found = [...given].map(label => ({ label, name: model.name(label), score: scores.get(label), paths: model.paths(label) }));
+  return found.sort((a, b) => b.score - a.score || model.positions.get(a.label) - model.positions.get(b.label));
 }
 
 function cell(value) {

@@ -19,7 +19,7 @@ export function forgetExplanation() {
 // Explains a label of a document. The server is asked only for what is not known yet, and only if nothing else is to be
 // explained within `delay` milliseconds.
 export async function explain(model, found, label, delay) {
-  find("why").textContent = label === null ? "Why?" : `Why “${model.title(label)}”?`;
+  find("why").textContent = label === null ? "Why?" : `Why “${model.name(label)}”?`;
   say(find("why-error"));
   if (current?.found === found && current.reasons.has(label)) {
     cancel();

@@ -8,7 +8,8 @@ const ALL_SCORES = 20_000;
 const ENVELOPE = 500;  // bytes of a request beside its documents
 const LONGEST_WAIT = 5;  // seconds
 
-// Returns for each document { id, text, trained, scores, lowest, warning }; `lowest` is the score below which scores are not
+// Returns for each document { id, text, trained, scores, lowest, warning }; `trained` are the labels that it gets, `scores` the
+// scores of labels by themselves, without regard to what is below them, and `lowest` the score below which scores are not
 // loaded, or null if all are. There are two requests for each document: for the labels that it gets as the model was
 // trained, and for the scores of its best labels, so that the threshold can be moved without another request.
 export async function labelAll(documents, model, limits, signal, tell) {
@@ -17,9 +18,9 @@ export async function labelAll(documents, model, limits, signal, tell) {
   for (const one of documents) check(one, limits);
   for (const some of portions(documents, limits)) {
     const sent = some.map(({ id, text }) => ({ id, text }));
-    const trained = await predict({ model, documents: sent }, signal);
-    const best = await predict({ model, documents: sent, top_k, at_least: 0, hierarchy: "as-is" }, signal);
-    some.forEach((one, index) => found.push(joined(one, trained.predictions[index], best.predictions[index], top_k)));
+    const trained = await predict({ model: model.card.name, documents: sent }, signal);
+    const best = await predict({ model: model.card.name, documents: sent, top_k, at_least: 0, hierarchy: "as-is" }, signal);
+    some.forEach((one, index) => found.push(joined(one, trained.predictions[index], best.predictions[index], top_k, model)));
     tell(found.length);
   }
   return found;
@@ -48,8 +49,9 @@ async function predict(asked, signal) {
   }
 }
 
-function joined({ id, text }, trained, best, top_k) {
-  const scores = new Map([...best.labels, ...trained.labels].map(one => [one.label, one.score]));
+function joined({ id, text }, trained, best, top_k, model) {
+  const learned = trained.labels.filter(one => model.threshold(one.label) !== null);  // others are ancestors of these
+  const scores = new Map([...learned, ...best.labels].map(one => [one.label, one.score]));
   const lowest = best.labels.length < top_k ? null : Math.min(...best.labels.map(one => one.score));
   return { id, text, scores, lowest, trained: new Set(trained.labels.map(one => one.label)), warning: trained.warning ?? null };
 }

@@ -1,18 +1,23 @@
 // A model: its labels, their positions in the taxonomy, and which of them a document gets.
 
+const MOST_PATHS = 20;
+
 export class Model {
   constructor(card, taxonomy) {
     this.card = card;
     this.labels = new Map(taxonomy.labels.map(one => [one.label, one]));
+    this.positions = new Map(taxonomy.labels.map((one, position) => [one.label, position]));
     this.above = new Map();
+    this.known = new Map();
     this.givable = taxonomy.labels.filter(one => one.threshold !== null).length;
     // A single root that is no label is not shown: it would only indent all others.
     const [root] = taxonomy.roots;
-    this.root = taxonomy.roots.length === 1 && this.labels.get(root)?.threshold === null ? root : null;
+    this.top = taxonomy.roots.length === 1 ? root : null;
+    this.root = this.threshold(this.top) === null ? this.top : null;
   }
 
-  title(label) {
-    return this.labels.get(label)?.title || label;
+  name(label) {
+    return this.labels.get(label)?.name || label;
   }
 
   threshold(label) {
@@ -30,17 +35,23 @@ export class Model {
     return thresholds[Math.floor(thresholds.length / 2)] ?? 0.5;
   }
 
-  // The shortest path to a label, the same as the server's.
-  path(label) {
-    const path = [];
-    for (let step = label; step !== undefined && step !== this.root; step = this.highestParent(step)) path.unshift(step);
-    return path;
+  // All paths to a label, the shortest first, found by the same search as the server's (taxocaps.taxonomy.paths).
+  paths(label) {
+    if (!this.known.has(label)) this.known.set(label, this.findPaths(label));
+    return this.known.get(label);
   }
 
-  highestParent(label) {
-    const level = parent => this.labels.get(parent)?.level ?? 0;
-    const parents = this.labels.get(label)?.parents ?? [];
-    return parents.reduce((best, parent) => (best === undefined || level(parent) < level(best) ? parent : best), undefined);
+  findPaths(label) {
+    const found = [], parents = step => step === this.root ? [] : this.parents(step);
+    const level = step => this.labels.get(step)?.level ?? 0;
+    const waiting = label === this.root ? [] : [{ length: level(label), ranks: [], steps: [label] }];
+    while (waiting.length && found.length < MOST_PATHS) {
+      const { ranks, steps } = waiting.splice(first(waiting), 1)[0], above = parents(steps.at(-1));
+      if (!above.length) found.push(steps.filter(step => step !== this.root).reverse());
+      above.forEach((parent, rank) =>
+        waiting.push({ length: steps.length + level(parent), ranks: [...ranks, rank], steps: [...steps, parent] }));
+    }
+    return found;
   }
 
   // The labels of a document at one threshold for all; without one those that the server gave it, as the model was trained.
@@ -65,16 +76,32 @@ export class Model {
   // The nearest ancestors that the model can give. Memorised, since the number of paths may grow exponentially.
   parentsGivable(label) {
     if (!this.above.has(label)) {
-      const found = (this.labels.get(label)?.parents ?? [])
+      const found = this.parents(label)
         .flatMap(parent => this.threshold(parent) === null ? this.parentsGivable(parent) : [parent]);
       this.above.set(label, [...new Set(found)]);
     }
     return this.above.get(label);
   }
 
-  // A loop over a set also visits what is added meanwhile, and each label once.
+  // All ancestors but the root, also those without a score of their own. A loop over a set also visits what is added
+  // meanwhile, and each label once.
   addAncestors(chosen) {
-    for (const label of chosen) for (const parent of this.parentsGivable(label)) chosen.add(parent);
+    for (const label of chosen) for (const parent of this.parents(label)) if (parent !== this.top) chosen.add(parent);
+  }
+
+  // The scores of the labels that a document gets. If ancestors are added, they are at least as probable as what is below.
+  scoresOf(found, given) {
+    const scores = new Map([...given].map(label => [label, found.scores.get(label) ?? 0]));
+    if (this.card.hierarchy !== "add-ancestors") return scores;
+    const upwards = [...given].sort((a, b) => this.positions.get(b) - this.positions.get(a));  // children before parents
+    for (const label of upwards) for (const parent of this.parents(label)) {
+      if (parent !== this.top && scores.has(parent)) scores.set(parent, Math.max(scores.get(parent), scores.get(label)));
+    }
+    return scores;
+  }
+
+  parents(label) {
+    return this.labels.get(label)?.parents ?? [];
   }
 
   dropOrphans(chosen) {
@@ -83,4 +110,17 @@ export class Model {
       if (parents.length && !parents.some(parent => chosen.has(parent))) chosen.delete(label);
     }
   }
+}
+
+// The index of the shortest path; of several, of the one whose parents come first.
+function first(waiting) {
+  let best = 0;
+  for (let index = 1; index < waiting.length; index++) if (isBefore(waiting[index], waiting[best])) best = index;
+  return best;
+}
+
+function isBefore(one, other) {
+  if (one.length !== other.length) return one.length < other.length;
+  const at = one.ranks.findIndex((rank, index) => rank !== other.ranks[index]);
+  return at >= 0 && one.ranks[at] < (other.ranks[at] ?? -1);
 }

@@ -7,30 +7,30 @@ const NEAR_MISSES = 6;
 
 // Draws into `container`; returns how many given labels were left out. `choose` is called with the label that is chosen.
 export function drawTree(container, model, found, given, { threshold, chosen, choose }) {
-  const shown = [...given].sort(byScore(found)).slice(0, MOST_GIVEN);
+  const scores = model.scoresOf(found, given), shown = [...given].sort(byScore(scores)).slice(0, MOST_GIVEN);
   const describe = label => {
     const canChoose = found.scores.has(label) && model.threshold(label) !== null;
     return {
-      title: model.title(label),
-      score: canChoose ? found.scores.get(label) : null,
-      threshold: model.thresholdOf(label, threshold),
+      name: model.name(label),
+      score: scores.get(label) ?? found.scores.get(label) ?? null,
+      threshold: canChoose ? model.thresholdOf(label, threshold) : null,
       isGiven: given.has(label),
       canChoose,
     };
   };
   const labels = [...shown, ...nearMisses(model, found, given, threshold)];
-  drawLabels(container, labels.map(label => model.path(label)), describe, { chosen, choose });
+  drawLabels(container, labels.flatMap(label => model.paths(label)), describe, { chosen, choose });
   return given.size - shown.length;
 }
 
 // The label to explain first: the most probable of those below which no other is given, since ancestors come with them.
 export function firstChoice(model, found, given) {
-  const above = new Set([...given].flatMap(label => model.path(label).slice(0, -1)));
+  const above = new Set([...given].flatMap(label => model.paths(label)).flatMap(path => path.slice(0, -1)));
   const leaves = [...given].filter(label => !above.has(label));
-  return (leaves.length ? leaves : [...found.scores.keys()]).sort(byScore(found))[0] ?? null;
+  return (leaves.length ? leaves : [...found.scores.keys()]).sort(byScore(found.scores))[0] ?? null;
 }
 
-const byScore = found => (a, b) => (found.scores.get(b) ?? 0) - (found.scores.get(a) ?? 0);
+const byScore = scores => (a, b) => (scores.get(b) ?? 0) - (scores.get(a) ?? 0);
 
 function nearMisses(model, found, given, threshold) {
   const gap = label => (model.thresholdOf(label, threshold) ?? 1) - found.scores.get(label);
