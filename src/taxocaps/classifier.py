@@ -28,7 +28,7 @@ from taxocaps.metrics.evaluation import Evaluation
 from taxocaps.progress import Progress, silent
 from taxocaps.scorers.base import Examples, FitContext, ModelConfig, make_scorer
 from taxocaps.scorers.decision import DecisionOptions
-from taxocaps.scorers.model import FittedModel, ModelName, fit_model, hold_out
+from taxocaps.scorers.model import FittedModel, ModelName, fit_model
 from taxocaps.scorers.persistence import load_model, save_model
 from taxocaps.taxonomy.readers import as_taxonomy
 from taxocaps.taxonomy.tree import Taxonomy
@@ -136,11 +136,8 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             scorer = make_scorer(config, targets.classes, name.seed, context.threads)
             scorer.start = start.model_.scorer if start is not None else None
             training = _examples(_check_texts(X), targets.labels, scorer.encoder, context, "documents")
-            if validation is None:
-                training, held_out = hold_out(training, config.validation, name.seed)
-            else:
-                held_out = self._validation(validation, targets, scorer.encoder, context)
-            self._take(fit_model(name, scorer, training, held_out, context), targets)
+            given = None if validation is None else self._validation(validation, targets, scorer.encoder, context)
+            self._take(fit_model(name, scorer, training, given, context), targets)
         return self
 
     def predict(

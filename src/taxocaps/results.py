@@ -17,12 +17,24 @@ class ScoredLabel:
         name: Its name in the language of the model; the id if it has none.
         score: Its probability.
         paths: All paths to it from below the root of the taxonomy, the shortest first and at most 20, as ids.
+        unseen: Whether no training document carries it: it is given by its name alone.
     """
 
     label: str
     name: str
     score: float
     paths: tuple[tuple[str, ...], ...]
+    unseen: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """The label as it is written to JSONL; `unseen` stands there only if it is true."""
+        found = {
+            "label": self.label,
+            "name": self.name,
+            "score": round(self.score, 6),
+            "paths": [*map(list, self.paths)],
+        }
+        return {**found, "unseen": True} if self.unseen else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +53,7 @@ class Prediction:
 
     def as_dict(self) -> dict[str, Any]:
         """The prediction as it is written to JSONL."""
-        labels = [
-            {"label": one.label, "name": one.name, "score": round(one.score, 6), "paths": [*map(list, one.paths)]}
-            for one in self.labels
-        ]
+        labels = [one.as_dict() for one in self.labels]
         return {"id": self.id, "labels": labels, **({"warning": self.warning} if self.warning else {})}
 
 
@@ -92,6 +101,7 @@ class ModelCard:
         epochs: Epochs that were trained; 0 for models without epochs.
         best_epoch: The one that was kept.
         documents: Documents of each part of the corpus.
+        standings: The members of a joined model, and the joined model last, with their out-of-fold metrics.
         validation: Metrics on the validation documents, as `Evaluation.as_dict` gives them; None if not known.
         test: Metrics on the test documents.
     """
@@ -109,6 +119,7 @@ class ModelCard:
     epochs: int = 0
     best_epoch: int = 0
     documents: Mapping[str, int] = field(default_factory=dict)
+    standings: Sequence[Mapping[str, Any]] = field(default_factory=tuple)
     validation: Mapping[str, Any] | None = None
     test: Mapping[str, Any] | None = None
 

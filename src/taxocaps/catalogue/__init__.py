@@ -2,5 +2,5 @@
 
 __all__ = ["DEFAULT_MODEL"]
 
-DEFAULT_MODEL = "HE-AGCRCNN"
+DEFAULT_MODEL = "auto"
 """The model that is meant where none is named."""

@@ -2,7 +2,7 @@
 
 import dataclasses
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -10,12 +10,17 @@ from taxocaps.errors import ConfigError
 from taxocaps.nn.networks import NETWORKS
 from taxocaps.scorers.base import SCORERS
 
-__all__ = ["MODELS", "PAPER", "VARIANTS", "ModelSpec", "Variant", "all_models", "find_model"]
+__all__ = ["AUTO", "MODELS", "PAPER", "VARIANTS", "ModelSpec", "Variant", "all_models", "find_model"]
 
 PAPER = "the HE-AGCRCNN paper"
 """What the variants cite."""
 
-_FAMILIES = {"linear": "a bag of words", "sequence": "a sequence", "graph": "a graph of words"}
+_FAMILIES = {
+    "joined": "several ways at once",
+    "linear": "a bag of words",
+    "sequence": "a sequence",
+    "graph": "a graph of words",
+}
 
 
 @dataclass(frozen=True)
@@ -24,23 +29,26 @@ class ModelSpec:
 
     Attributes:
         name: Its name in the paper.
-        family: How it reads a document: `linear` models as a bag of words, others as a sequence or a graph.
+        family: How it reads a document: `linear` models as a bag of words, others as a sequence or a graph, `joined`
+            ones as all of their members do.
         reads: The encodings that it reads.
         summary: What it is, in a few words.
         citation: Where it was published.
         use: When to use it.
         axes: The options that its name decides, as nested mappings.
         usual: Options that it has unless told otherwise.
+        members: The models that it joins, by name.
     """
 
     name: str
-    family: Literal["linear", "sequence", "graph"]
+    family: Literal["joined", "linear", "sequence", "graph"]
     reads: tuple[str, ...]
     summary: str
     citation: str
     use: str
     axes: Mapping[str, Any]
     usual: Mapping[str, Any] = field(default_factory=dict)
+    members: tuple[str, ...] = ()
 
     @property
     def input(self) -> str:
@@ -281,8 +289,39 @@ _BASELINES = (
     ),
 )
 
-MODELS = (*map(_of_variant, VARIANTS), *_BASELINES)
-"""All models, the variants first."""
+
+def _view(features: str, tokenizer: str, **bag: Any) -> Mapping[str, Any]:
+    """A linear member over one kind of features."""
+    return {
+        "scorer": "linear",
+        "text": {"tokenizer": tokenizer},
+        "bag": {"features": features, **bag},
+        "linear": {"tolerance": 1e-3},
+    }
+
+
+AUTO = ModelSpec(
+    "auto",
+    "joined",
+    (),
+    "linear models of words, pairs and characters, label names, frequency and taxonomy, joined",
+    "this package",
+    "always, unless you want one particular model",
+    {"scorer": "joined"},
+    {
+        "text": {"tokenizer": "raw"},
+        "decision": {"rule": "by-frequency"},
+        "members": {
+            "words": _view("words", "words"),
+            "pairs": _view("pairs", "plain", max_features=300_000),
+            "characters": _view("characters", "plain", min_documents=3, max_features=150_000),
+        },
+    },
+)
+"""The default model."""
+
+MODELS = (AUTO, *map(_of_variant, VARIANTS), *_BASELINES)
+"""All models, the default first, then the variants."""
 
 
 def find_model(name: str) -> ModelSpec:
@@ -298,6 +337,9 @@ def find_model(name: str) -> ModelSpec:
     for model in MODELS:
         if model.name.lower() == wanted:
             return model
+    members = _members(wanted)
+    if len(members) > 1:
+        return _of_members(members)
     external = _external_models()
     for theirs, describe in external.items():  # described only if it is meant: its package may be slow, or broken
         if theirs.lower() == wanted:
@@ -306,6 +348,38 @@ def find_model(name: str) -> ModelSpec:
     nearest = difflib.get_close_matches(wanted, names, n=1)
     hint = f"did you mean {names[nearest[0]]}?" if nearest else f"there are {', '.join(names.values())}"
     raise ConfigError(f"no model is called {name!r}; {hint}")
+
+
+def _members(wanted: str) -> list[ModelSpec]:
+    """The models of a name such as `svm+xml-cnn`; none if it is not made of names of models. Some names have a `+`."""
+    for model in MODELS:
+        name = model.name.lower()
+        if wanted == name:
+            return [model]
+        if wanted.startswith(f"{name}+") and (others := _members(wanted[len(name) + 1 :])):
+            return [model, *others]
+    return []
+
+
+def _of_members(members: Sequence[ModelSpec]) -> ModelSpec:
+    """Several models joined."""
+    names = [member.name for member in members]
+    for member in members:
+        if member.family == "joined" or member.axes.get("text") == {"tokenizer": "characters"}:
+            raise ConfigError(f"{member.name} cannot be joined with other models; leave it out")
+        if names.count(member.name) > 1:
+            raise ConfigError(f"{member.name} is named twice; name each member once")
+    return ModelSpec(
+        "+".join(names),
+        "joined",
+        (),
+        f"{', '.join(names[:-1])} and {names[-1]}, joined with label names, frequency and taxonomy",
+        "this package",
+        "to join models of your choice",
+        {"scorer": "joined"},
+        {"text": {"tokenizer": "raw"}, "decision": {"rule": "by-frequency"}},
+        tuple(names),
+    )
 
 
 def all_models() -> tuple[ModelSpec, ...]:

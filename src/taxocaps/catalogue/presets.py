@@ -84,7 +84,8 @@ def model_config(model: str, preset: str, *layers: Mapping[str, Any]) -> ModelCo
         kind = SCORERS[str(options["scorer"])].config_type(options)
     except MissingExtraError as error:
         raise MissingExtraError(error.library, error.extra, f"the model {spec.name}") from error
-    usual = merge(_preset(spec, preset), spec.usual)
+    members = {name: model_config(name, preset).as_mapping() for name in spec.members}
+    usual = merge(_preset(spec, preset), spec.usual, {"members": members} if members else {})
     sections = {section: values for section, values in usual.items() if section in kind.model_fields}
     _check_sections(spec, kind, given)
     return kind.model_validate(merge(sections, options))
@@ -145,4 +146,12 @@ def _check_sections(spec: ModelSpec, kind: type[ModelConfig], given: Mapping[str
             raise ConfigError(f"{spec.name} has no options {section}; it has {', '.join(sorted(kind.model_fields))}")
 
 
-_SECTIONS = {"bag", "linear", "vocabulary", "label_vectors", *(ENCODERS[name].Config.section for name in ENCODERS)}
+_SECTIONS = {
+    "bag",
+    "join",
+    "linear",
+    "members",
+    "vocabulary",
+    "label_vectors",
+    *(ENCODERS[name].Config.section for name in ENCODERS),
+}

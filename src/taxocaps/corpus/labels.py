@@ -224,13 +224,15 @@ class Classes:
         """The depth of each label below the root."""
         return tuple(map(self.taxonomy.depth, self.names))
 
-    def has_all_ancestors(self, labels: "csr_array") -> bool:
+    def has_all_ancestors(self, labels: "csr_array", used: Any = None) -> bool:
         """Whether every document with a label also has all its ancestors that are columns.
 
         Args:
             labels: CSR [documents, L] of bool.
+            used: bool [L], the columns that count; by default all.
         """
-        return bool((labels @ self.closure).nnz == labels.nnz)
+        closed = labels @ self.closure
+        return bool((closed if used is None else closed[:, used.nonzero()[0]]).nnz == labels.nnz)
 
     def label_lists(self, chosen: "csr_array") -> list[tuple[str, ...]]:
         """The names of the labels of each document, from CSR [documents, L] of bool."""

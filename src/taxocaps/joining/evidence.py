@@ -11,25 +11,14 @@ from scipy.sparse import csr_array
 
 from taxocaps.corpus.labels import Classes
 from taxocaps.joining.names import LabelNames
+from taxocaps.metrics.calibration import logit
 
-__all__ = ["EvidenceMaker", "Pairs", "logit"]
+__all__ = ["EvidenceMaker", "Pairs"]
 
 Dense = NDArray[np.float32]
 
-_NEAR_ZERO = 1e-6
 _FURTHER = 10
 """Candidates of each source beyond three times the mean number of labels of a document."""
-
-
-def logit(scores: Dense) -> Dense:
-    """The logit of scores from 0 to 1, kept finite.
-
-    >>> logit(np.array([0.5, 0.0])).round(1).tolist()
-    [0.0, -13.8]
-    """
-    inside = np.clip(scores, _NEAR_ZERO, 1 - _NEAR_ZERO)
-    found: Dense = np.log(inside / (1 - inside))
-    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,19 +36,29 @@ _NEAR = 20.0
 """A phrase so many words into a document counts half as much as at its beginning."""
 
 
-def label_terms(taxonomy: Taxonomy, label: str) -> list[str]:
-    """The names of a label: its title, without what its parent's name begins with, such as `tag` in `facet::tag`.
+def label_terms(taxonomy: Taxonomy, label: str, language: str = "en") -> list[str]:
+    """The names by which a text may call a label, in one language or in none; all others only if there are none.
+
+    The first is the name that is shown, without what its parent's name begins with, such as `tag` of `facet::tag`.
+
+    Args:
+        taxonomy: The taxonomy.
+        label: The label.
+        language: The language of the texts.
 
     >>> label_terms(Taxonomy.from_edges([("networkx", "networkx.drawing")]), "networkx.drawing")
     ['.drawing']
     """
-    title = taxonomy.title(label)
+    title = taxonomy.title(label, language)
     for parent in taxonomy.parents(label):
-        above = taxonomy.title(parent)
+        above = taxonomy.title(parent, language)
         if title.startswith(above) and len(title) > len(above):
             title = title[len(above) :]
             break
-    return [_ASIDE.sub(" ", title).strip() or title]
+    terms = [term for term in taxonomy.terms(label) if term.kind in ("alternative", "hidden")]
+    fitting = [term for term in terms if term.language is None or term.language.partition("-")[0] == language] or terms
+    found = (_ASIDE.sub(" ", text).strip() or text for text in (title, *(term.text for term in fitting)))
+    return list(dict.fromkeys(found))
 
 
 class LabelNames:

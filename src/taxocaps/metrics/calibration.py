@@ -8,10 +8,12 @@ from scipy.sparse import csr_array
 
 from taxocaps.metrics.inputs import canonical_labels, check_scores
 
-__all__ = ["Reliability", "calibration_error", "logistic", "reliability"]
+__all__ = ["Reliability", "calibration_error", "logistic", "logit", "reliability"]
 
 _PAIRS = 1_000_000
 """Number of (document, label) pairs that are binned at a time."""
+
+_NEAR_ZERO = 1e-6
 
 _TOLERANCE = 1e-5
 """How far a score may be outside of [0, 1] because of rounding."""
@@ -25,6 +27,17 @@ def logistic(logits: NDArray[np.floating]) -> NDArray[np.floating]:
     """
     probabilities: NDArray[np.floating] = np.exp(-np.logaddexp(0, -logits))
     return probabilities
+
+
+def logit(scores: NDArray[np.floating]) -> NDArray[np.floating]:
+    """The inverse of the logistic function, kept finite: scores within a millionth of 0 and 1 are cut there.
+
+    >>> logit(np.array([0.5, 0.0])).round(1).tolist()
+    [0.0, -13.8]
+    """
+    inside = np.clip(scores, _NEAR_ZERO, 1 - _NEAR_ZERO)
+    found: NDArray[np.floating] = np.log(inside / (1 - inside))
+    return found
 
 
 @dataclass(frozen=True)
@@ -44,32 +57,34 @@ class Reliability:
     count: NDArray[np.int64]
 
 
-def calibration_error(truth: csr_array, scores: NDArray[np.float32], bins: int = 15) -> float:
+def calibration_error(truth: csr_array, scores: NDArray[np.float32], bins: int = 15, above: float = 0.05) -> float:
     """The expected calibration error: the mean gap between scores and observed frequencies, weighted by bin size.
 
-    All (document, label) pairs are pooled. Most pairs are clear negatives in the first bin, so the error is small if
-    there are many labels; compare it only for the same labels.
+    All (document, label) pairs with a score above 0.05 are pooled. Most pairs are clear negatives; with these the error
+    would be close to 0 for any model.
 
     Args:
         truth: CSR [documents, L] of bool.
         scores: float32 [documents, L], from 0 to 1.
         bins: See `reliability`.
+        above: See `reliability`.
 
     Raises:
         ValueError: As `reliability` does.
     """
-    found = reliability(truth, scores, bins)
+    found = reliability(truth, scores, bins, above)
     gaps = np.abs(found.observed - found.mean_score)
     return float(gaps @ found.count / max(int(found.count.sum()), 1))
 
 
-def reliability(truth: csr_array, scores: NDArray[np.float32], bins: int = 15) -> Reliability:
-    """Bin all (document, label) pairs by score and count the true ones.
+def reliability(truth: csr_array, scores: NDArray[np.float32], bins: int = 15, above: float = -1.0) -> Reliability:
+    """Bin (document, label) pairs by score and count the true ones.
 
     Args:
         truth: CSR [documents, L] of bool.
         scores: float32 [documents, L], from 0 to 1.
         bins: Number of bins; a score on a boundary belongs to the upper bin, 1 to the last.
+        above: Only pairs with a larger score count; by default all.
 
     Raises:
         ValueError: If the shapes differ, a score is not between 0 and 1, or `bins` is less than 1.
@@ -83,10 +98,12 @@ def reliability(truth: csr_array, scores: NDArray[np.float32], bins: int = 15) -
     step = max(1, _PAIRS // max(truth.shape[1], 1))
     for start in range(0, len(scores), step):
         chunk = scores[start : start + step]
-        indices = _bins(chunk, bins)
-        count += np.bincount(indices.ravel(), minlength=bins)
-        total += np.bincount(indices.ravel(), weights=chunk.ravel(), minlength=bins)
-        true += np.bincount(indices[truth[start : start + step].nonzero()], minlength=bins)
+        indices, counted = _bins(chunk, bins), chunk > above
+        count += np.bincount(indices[counted], minlength=bins)
+        total += np.bincount(indices[counted], weights=chunk[counted], minlength=bins)
+        rows, columns = truth[start : start + step].nonzero()
+        inside = counted[rows, columns]
+        true += np.bincount(indices[rows[inside], columns[inside]], minlength=bins)
     return Reliability(
         centres=(np.arange(bins) + 0.5) / bins,
         mean_score=total / np.maximum(count, 1),

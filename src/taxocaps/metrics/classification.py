@@ -121,7 +121,12 @@ class FlatMetrics:
 
 
 def flat_metrics(
-    truth: csr_array, predicted: csr_array, *, missed: int = 0, added: AddedLabels | None = None
+    truth: csr_array,
+    predicted: csr_array,
+    *,
+    missed: int = 0,
+    added: AddedLabels | None = None,
+    averaged: NDArray[np.bool_] | None = None,
 ) -> FlatMetrics:
     """Compare predicted labels with true ones.
 
@@ -131,6 +136,7 @@ def flat_metrics(
         missed: Number of true labels without a column, over all documents. They are false negatives of `micro` and do
             not affect the other metrics.
         added: Predicted labels without a column, over all documents; likewise for `micro` only.
+        averaged: bool [L], the labels that macro-averages are over; by default all.
 
     Raises:
         ValueError: If the shapes differ.
@@ -141,7 +147,7 @@ def flat_metrics(
     """
     by_label = label_counts(truth, predicted)
     by_document = document_counts(truth, predicted)
-    macro = by_label.mean()
+    macro = by_label.mean() if averaged is None else by_label.take(np.flatnonzero(averaged)).mean()
     wrong = by_label.predicted + by_label.actual - 2 * by_label.true_positives
     exact = (by_document.true_positives == by_document.predicted) & (by_document.true_positives == by_document.actual)
     means = macro.precision + macro.recall

@@ -129,6 +129,7 @@ def evaluate(  # noqa: PLR0913 - everything that metrics are computed from
     scores: NDArray[np.float32] | None = None,
     unseen: Mapping[str, int] | None = None,
     added: AddedLabels | None = None,
+    averaged: NDArray[np.bool_] | None = None,
 ) -> Evaluation:
     """Compute all metrics that the arguments allow, including those of other packages.
 
@@ -141,6 +142,8 @@ def evaluate(  # noqa: PLR0913 - everything that metrics are computed from
         scores: float32 [documents, L], from 0 to 1.
         unseen: True labels without a column, with the number of documents in which they were missed; see `Evaluation`.
         added: Predicted labels without a column.
+        averaged: bool [L], the labels that macro-averages are over, such as those with training documents; by default
+            all.
 
     Raises:
         ValueError: If shapes or lengths do not match, or a score is not between 0 and 1.
@@ -150,7 +153,7 @@ def evaluate(  # noqa: PLR0913 - everything that metrics are computed from
     return Evaluation(
         documents=int(truth.shape[0]),
         labels=int(truth.shape[1]),
-        flat=flat_metrics(truth, predicted, missed=sum(unseen.values()), added=added),
+        flat=flat_metrics(truth, predicted, missed=sum(unseen.values()), added=added, averaged=averaged),
         hierarchical=None if closure is None else hierarchical_metrics(truth, predicted, closure),
         ranking=None if scores is None else ranking_metrics(truth, scores),
         calibration_error=None if scores is None else calibration_error(truth, scores),

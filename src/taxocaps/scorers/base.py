@@ -146,11 +146,15 @@ class Scorer(ABC):
 
     Attributes:
         Config: The options that the scorer has; `config_type` may refine it.
+        is_calibrated: Whether scores are probabilities already.
+        pools_validation: Whether validation documents are better used as further training documents.
         start: A fitted scorer of the same kind, perhaps with other labels, from whose weights `fit` continues.
         vocabulary: The words it knows, once it is fitted.
     """
 
     Config: ClassVar[type[ModelConfig]]
+    is_calibrated: ClassVar[bool] = False
+    pools_validation: ClassVar[bool] = False
     start: Self | None = None
     vocabulary: Vocabulary
 
@@ -197,6 +201,10 @@ class Scorer(ABC):
     @abstractmethod
     def fit(self, training: Examples, validation: Examples | None, context: FitContext) -> FitReport:
         """Learn from `training`; `validation`, if there are any, may decide when to stop."""
+
+    def folds_for(self, documents: int) -> int:
+        """The number of folds for so many training documents; 0 to hold out some of them instead."""
+        return min(self.config.folds, documents)
 
     def cross_fit(self, training: Examples, folds: NDArray[np.int64], context: FitContext) -> CrossFit:
         """Score every training document by a scorer fitted without its fold, then fit this one on all documents.

@@ -1,8 +1,8 @@
-"""From scores to labels: calibration, thresholds and the hierarchy, fitted on validation documents."""
+"""From scores to labels: calibration, thresholds and the hierarchy, fitted on documents not learned from."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from taxocaps.config import Between, Config
 from taxocaps.corpus.labels import Classes
 from taxocaps.errors import ConfigError
-from taxocaps.metrics.calibration import logistic
+from taxocaps.metrics.calibration import logistic, logit
 from taxocaps.metrics.thresholds import best_threshold, label_thresholds
 from taxocaps.registry import Registry
 from taxocaps.taxonomy.tree import Taxonomy
@@ -22,6 +22,7 @@ __all__ = [
     "DecisionConfig",
     "DecisionOptions",
     "DecisionRule",
+    "HeldOut",
     "Hierarchy",
     "add_ancestors",
     "apply_hierarchy",
@@ -33,22 +34,29 @@ Scores = NDArray[np.float32]
 Hierarchy = Literal["as-is", "add-ancestors", "drop-orphans"]
 
 _MOST_LABELS = 1_000_000
-_FEWEST_POSITIVES = 50
-_NEAR_ZERO = 1e-6
+_FEWEST_POSITIVES = 10
+"""With fewer true labels in documents that were not learned from, no curve can be fitted."""
+_PAIRS_OF_A_DOCUMENT = 50
+"""Labels of a document that calibration looks at."""
 
 
 class DecisionConfig(Config):
     """How scores become labels.
 
     Attributes:
-        rule: `global` (one threshold, with the best micro-F1 on validation documents), `per-label` (a threshold for
-            each label, with the best F1 of that label: SCutFBR.1), `fixed` (the threshold below), or `top-k`.
+        rule: How thresholds are chosen on documents that were not learned from: `by-frequency` (one threshold with the
+            best micro-F1, lower for labels with few training documents), `global` (one threshold with the best
+            micro-F1), `macro` (one with the best macro-F1), `precision` (the lowest one with this share of right
+            labels), `count` (one that gives documents so many labels on average), `per-label` (a threshold for each
+            label with the best F1 of that label: SCutFBR.1); or without such documents, `fixed` and `top-k`.
         threshold: The threshold of the rule `fixed`.
-        k: Labels per document of the rule `top-k`.
+        k: Labels per document of the rules `top-k` and `count`.
+        precision: The precision of the rule `precision`.
         at_least: Labels that every document gets, whatever their scores; 1 for no empty answers.
         hierarchy: Take labels as they are, add their ancestors, or drop labels whose parents are not chosen; `auto`
             adds ancestors if training documents carry the ancestors of all their labels.
-        calibration: Whether scores are made probabilities by a logistic curve fitted on validation documents.
+        calibration: Whether scores are made probabilities by a logistic model of score and label frequency.
+        unseen: Whether joined models give labels that no training document carries, by their names.
     """
 
     section: ClassVar[str] = "decision"
@@ -56,9 +64,11 @@ class DecisionConfig(Config):
     rule: str = "global"
     threshold: Annotated[float, Between(0, 1)] = 0.5
     k: Annotated[int, Between(1, _MOST_LABELS)] = 5
+    precision: Annotated[float, Between(0.01, 1)] = 0.9
     at_least: Annotated[int, Between(0, _MOST_LABELS)] = 0
     hierarchy: Hierarchy | Literal["auto"] = "auto"
     calibration: Literal["logistic", "none"] = "logistic"
+    unseen: bool = True
 
     def model_post_init(self, context: object, /) -> None:
         """The rule must be known."""
@@ -87,35 +97,98 @@ class DecisionOptions(Config):
             raise ConfigError("top_k takes labels whatever their scores; leave out threshold")
 
 
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Scores of documents by models that have not learned from them.
+
+    Attributes:
+        labels: CSR [documents, L] of bool, the true labels.
+        scores: float32 [documents, L], from 0 to 1.
+        counts: int64 [F, L], for each of F models the training documents of each label.
+        models: int64 [documents], which of these scored each document.
+    """
+
+    labels: csr_array
+    scores: Scores
+    counts: NDArray[np.int64]
+    models: NDArray[np.int64]
+
+    @property
+    def total_counts(self) -> NDArray[np.int64]:
+        """Documents of each label that the models have learned from together, at most; int64 [L]."""
+        found: NDArray[np.int64] = self.counts.max(axis=0)
+        return found
+
+
 @dataclass(frozen=True)
 class DecisionRule:
     """A way to choose labels.
 
     Attributes:
-        fit: From the true labels of validation documents (CSR [documents, L] of bool), their calibrated scores
-            ([documents, L]) and the options to the threshold of each label, float32 [L].
-        is_tuned: Whether thresholds depend on validation documents.
+        fit: From documents that were not learned from, with calibrated scores, and the options to the threshold of each
+            label, float32 [L].
+        is_tuned: Whether thresholds depend on such documents.
         takes_best: Whether the `k` best labels are taken instead of those above their thresholds.
     """
 
-    fit: Callable[[Any, Scores, DecisionConfig], Scores]
+    fit: Callable[[HeldOut, DecisionConfig], Scores]
     is_tuned: bool = True
     takes_best: bool = False
 
 
-def _one_threshold(truth: Any, scores: Scores, config: DecisionConfig) -> Scores:
-    return np.full(scores.shape[1], best_threshold(truth, scores).threshold, np.float32)
+def _one_threshold(held_out: HeldOut, config: DecisionConfig) -> Scores:
+    return _for_all(best_threshold(held_out.labels, held_out.scores).threshold, held_out)
 
 
-def _threshold_per_label(truth: Any, scores: Scores, config: DecisionConfig) -> Scores:
-    return label_thresholds(truth, scores, best_threshold(truth, scores).threshold)
+def _threshold_by_frequency(held_out: HeldOut, config: DecisionConfig) -> Scores:
+    """One threshold of the logit, lowered by 1 / sqrt(1 + n) for a label with n training documents."""
+    lift = 1 / np.sqrt(1.0 + held_out.total_counts)  # [L]
+    lifted = np.where(held_out.scores > 0, logistic(logit(held_out.scores) + lift), 0).astype(np.float32)
+    best = best_threshold(held_out.labels, lifted).threshold
+    return logistic(float(logit(np.float32(best))) - lift).astype(np.float32)
 
 
-def _fixed_threshold(truth: Any, scores: Scores, config: DecisionConfig) -> Scores:
-    return np.full(scores.shape[1], config.threshold, np.float32)
+def _threshold_for_macro(held_out: HeldOut, config: DecisionConfig) -> Scores:
+    from taxocaps.metrics.classification import flat_metrics
+
+    tried = np.linspace(0.02, 0.98, 49, dtype=np.float32)
+    found = [flat_metrics(held_out.labels, csr_array(held_out.scores >= one)).macro.f1 for one in tried]
+    return _for_all(float(tried[int(np.argmax(found))]), held_out)
 
 
+def _threshold_for_precision(held_out: HeldOut, config: DecisionConfig) -> Scores:
+    """The lowest threshold above which this share of labels is right; if there is none, one that few labels reach."""
+    truth = held_out.labels.toarray()
+    order = np.argsort(-held_out.scores, axis=None, kind="stable")
+    scores = held_out.scores.ravel()[order]
+    precision = np.cumsum(truth.ravel()[order]) / np.arange(1, len(order) + 1)
+    enough = np.flatnonzero((precision >= config.precision) & (scores > 0))
+    return _for_all(float(scores[enough[-1]]) if len(enough) else 1.0, held_out)
+
+
+def _threshold_for_count(held_out: HeldOut, config: DecisionConfig) -> Scores:
+    wanted = min(config.k * len(held_out.scores), held_out.scores.size)
+    return _for_all(float(np.partition(held_out.scores.ravel(), -wanted)[-wanted]), held_out)
+
+
+def _threshold_per_label(held_out: HeldOut, config: DecisionConfig) -> Scores:
+    fallback = best_threshold(held_out.labels, held_out.scores).threshold
+    return label_thresholds(held_out.labels, held_out.scores, fallback)
+
+
+def _fixed_threshold(held_out: HeldOut, config: DecisionConfig) -> Scores:
+    return _for_all(config.threshold, held_out)
+
+
+def _for_all(threshold: float, held_out: HeldOut) -> Scores:
+    return np.full(held_out.scores.shape[1], threshold, np.float32)
+
+
+BY_FREQUENCY = DecisionRule(_threshold_by_frequency)
 GLOBAL = DecisionRule(_one_threshold)
+MACRO = DecisionRule(_threshold_for_macro)
+PRECISION = DecisionRule(_threshold_for_precision)
+COUNT = DecisionRule(_threshold_for_count)
 PER_LABEL = DecisionRule(_threshold_per_label)
 FIXED = DecisionRule(_fixed_threshold, is_tuned=False)
 TOP_K = DecisionRule(_one_threshold, is_tuned=False, takes_best=True)
@@ -124,7 +197,11 @@ DECISION_RULES: Registry[DecisionRule] = Registry(
     "decision rule",
     "taxocaps.decision_rules",
     {
+        "by-frequency": "taxocaps.scorers.decision:BY_FREQUENCY",
         "global": "taxocaps.scorers.decision:GLOBAL",
+        "macro": "taxocaps.scorers.decision:MACRO",
+        "precision": "taxocaps.scorers.decision:PRECISION",
+        "count": "taxocaps.scorers.decision:COUNT",
         "per-label": "taxocaps.scorers.decision:PER_LABEL",
         "fixed": "taxocaps.scorers.decision:FIXED",
         "top-k": "taxocaps.scorers.decision:TOP_K",
@@ -133,40 +210,78 @@ DECISION_RULES: Registry[DecisionRule] = Registry(
 """The rules by `decision.rule`."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Calibration:
-    """A logistic curve over the logit of a score, the same for all labels: it keeps their order.
+    """A logistic curve over the logit of a score for each label: it keeps the order of documents.
+
+    Attributes:
+        slopes: float32 [L], above 0; or one number for all labels.
+        intercepts: float32 [L].
 
     >>> Calibration().apply(np.array([[0.25]], np.float32)).round(3).tolist()
     [[0.25]]
     """
 
-    slope: float = 1.0
-    intercept: float = 0.0
+    slopes: Scores | float = 1.0
+    intercepts: Scores | float = 0.0
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether scores stay as they are."""
+        return bool(np.all(np.equal(self.slopes, 1)) and np.all(np.equal(self.intercepts, 0)))
 
     def apply(self, scores: Scores) -> Scores:
-        """Calibrated scores; with slope 1 and intercept 0, the scores themselves."""
-        if (self.slope, self.intercept) == (1.0, 0.0):
+        """Calibrated scores."""
+        if self.is_identity:
             return scores
-        calibrated = logistic(self.slope * _logit(scores) + self.intercept)
+        calibrated = logistic(self.slopes * logit(scores) + self.intercepts)
         return calibrated.astype(np.float32)
 
 
-def fit_calibration(truth: Any, scores: Scores) -> Calibration:
-    """Fit the curve on validation documents, all labels pooled; the identity if they carry fewer than 50 labels.
+def fit_calibration(held_out: HeldOut, counts: NDArray[np.int64]) -> Calibration:
+    """Fit the curves: a regularized logistic model of the logit and of how many training documents a label has.
+
+    Only labels that a model had documents of take part, and of each document the labels with the best scores: the many
+    others are clear. With too few true labels scores stay as they are.
 
     Args:
-        truth: CSR [documents, L] of bool.
-        scores: [documents, L], from 0 to 1.
+        held_out: Documents that were not learned from, with scores as the scorer gives them.
+        counts: int64 [L], the training documents of each label in the model that is kept.
     """
-    if truth.nnz < _FEWEST_POSITIVES or truth.nnz == scores.size:
+    documents, labels = _best_pairs(held_out)
+    truth = np.asarray(held_out.labels[documents, labels]).ravel().astype(bool)
+    if truth.sum() < _FEWEST_POSITIVES or truth.all():
         return Calibration()
     from sklearn.linear_model import LogisticRegression
 
-    model = LogisticRegression(C=np.inf).fit(_logit(scores).reshape(-1, 1), truth.toarray().ravel())
-    slope, intercept = float(model.coef_[0, 0]), float(model.intercept_[0])
-    # A falling curve would turn the order round: the scores say nothing, and stay as they are.
-    return Calibration(slope, intercept) if slope > 0 else Calibration()
+    found = logit(held_out.scores[documents, labels]).astype(np.float64)
+    frequency = np.log1p(held_out.counts[held_out.models[documents], labels].astype(np.float64))
+    centre, spread = frequency.mean(), frequency.std() + 1e-9
+    rows = _crossed(found, (frequency - centre) / spread)
+    scale = rows.std(axis=0) + 1e-9
+    model = LogisticRegression(C=1.0, max_iter=1_000).fit(rows / scale, truth)
+    weights = model.coef_[0] / scale
+    z = (np.log1p(counts.astype(np.float64)) - centre) / spread
+    slopes = weights[0] + weights[1] * z + weights[2] * z * z
+    intercepts = model.intercept_[0] + weights[3] * z + weights[4] * z * z
+    # A falling curve would turn the order round: such a label has the slope of all labels together, or a small one.
+    slopes = np.maximum(slopes, max(0.1 * float(np.median(slopes)), 1e-3))
+    return Calibration(slopes.astype(np.float32), intercepts.astype(np.float32))
+
+
+def _best_pairs(held_out: HeldOut) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The labels of each document with the best scores, of those that its model had documents of."""
+    known = np.where(held_out.counts[held_out.models] > 0, held_out.scores, -1)
+    count = min(_PAIRS_OF_A_DOCUMENT, known.shape[1])
+    labels = np.argpartition(-known, count - 1, axis=1)[:, :count]
+    documents = np.repeat(np.arange(len(known)), count)
+    kept = known[documents, labels.ravel()] > 0
+    return documents[kept], labels.ravel()[kept]
+
+
+def _crossed(logits: NDArray[np.float64], frequency: NDArray[np.float64]) -> NDArray[np.float64]:
+    columns = (logits, logits * frequency, logits * frequency**2, frequency, frequency**2)
+    return np.stack(columns, axis=1)
 
 
 def choose_labels(
@@ -237,9 +352,3 @@ def add_ancestors(scores: Mapping[str, float], taxonomy: Taxonomy) -> dict[str, 
             if ancestor != taxonomy.root:
                 found[ancestor] = max(found.get(ancestor, 0.0), score)
     return found
-
-
-def _logit(scores: Scores) -> Scores:
-    inside = np.clip(scores, _NEAR_ZERO, 1 - _NEAR_ZERO)
-    logit: Scores = np.log(inside / (1 - inside))
-    return logit

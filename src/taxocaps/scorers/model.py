@@ -1,7 +1,8 @@
 """A fitted model: a scorer with its calibration, its thresholds and its taxonomy; from documents to labels."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,12 +23,14 @@ from taxocaps.scorers.decision import (
     DECISION_RULES,
     Calibration,
     DecisionOptions,
+    HeldOut,
     Hierarchy,
     add_ancestors,
     apply_hierarchy,
     choose_labels,
     fit_calibration,
 )
+from taxocaps.scorers.folds import assign_folds, near_copies
 from taxocaps.taxonomy.tree import VIRTUAL_ROOT
 
 __all__ = ["FittedModel", "ModelName", "fit_model", "hold_out"]
@@ -55,10 +58,12 @@ class FittedModel:
         calibration: Makes probabilities of them.
         thresholds: float32 [L], the threshold of each label.
         hierarchy: What is done about ancestors.
+        counts: int64 [L], the training documents of each label; 0 for one that is given by its name alone.
         report: What fitting came to.
-        validation: How good the labels are on the validation documents; None in a model that was read from a folder.
+        validation: How good the labels are on documents that were not learned from: validation documents, or training
+            documents out of fold; None in a model that was read from a folder.
         metrics: The same and more as plain values, as in `metrics.json`.
-        diagnosis: Where the labels of the validation documents go wrong; None in a model that was read from a folder.
+        diagnosis: Where the labels of these documents go wrong; None in a model that was read from a folder.
     """
 
     name: ModelName
@@ -67,6 +72,7 @@ class FittedModel:
     calibration: Calibration
     thresholds: NDArray[np.float32]
     hierarchy: Hierarchy
+    counts: NDArray[np.int64]
     report: FitReport = field(default_factory=FitReport)
     validation: Evaluation | None = None
     metrics: Mapping[str, Any] = field(default_factory=dict)
@@ -144,8 +150,16 @@ class FittedModel:
         """The labels of a document, the most probable first; of equal ones, ancestors before descendants."""
         taxonomy = self.classes.taxonomy
         ordered = sorted(given, key=lambda label: (-given[label], taxonomy.position(label)))
-        labels = (ScoredLabel(label, self.title(label), given[label], taxonomy.paths(label)) for label in ordered)
+        labels = (
+            ScoredLabel(label, self.title(label), given[label], taxonomy.paths(label), label in self._unseen)
+            for label in ordered
+        )
         return Prediction(id, tuple(labels))
+
+    @cached_property
+    def _unseen(self) -> frozenset[str]:
+        """The columns that no training document carries."""
+        return frozenset(self.classes.names[column] for column in np.flatnonzero(self.counts == 0).tolist())
 
     def card(self, name: str | None = None) -> ModelCard:
         """What the model is and how good it is; `name` is what it is called, such as its folder."""
@@ -200,6 +214,7 @@ class FittedModel:
             scores=scores,
             unseen=missed,
             added=added,
+            averaged=self.counts > 0,
         )
 
     def _beyond_columns(
@@ -228,41 +243,87 @@ def _calibrated(calibration: Calibration, raw: NDArray[np.float32]) -> NDArray[n
 
 
 def fit_model(
-    name: ModelName, scorer: Scorer, training: Examples, validation: Examples, context: FitContext
+    name: ModelName, scorer: Scorer, training: Examples, validation: Examples | None, context: FitContext
 ) -> FittedModel:
-    """Fit a scorer, then calibration and thresholds on the validation documents.
+    """Fit a scorer, then calibration and thresholds on documents that it has not learned from.
+
+    These are the validation documents, if there are any; or all training documents, each scored without its fold; or
+    some that are held out. In the end the scorer has learned from all training documents. Joined models take validation
+    documents for further training documents: out of fold, all of them serve both purposes.
 
     Args:
         name: What was asked for.
         scorer: Not fitted yet.
         training: The training documents.
-        validation: The documents that decide when to stop, and that thresholds are tuned on.
+        validation: Documents that decide when to stop, and that thresholds are tuned on.
         context: Where and how.
     """
-    report = scorer.fit(training, validation, context)
-    raw = scorer.scores(validation.documents)
-    decision = scorer.config.decision
-    calibration = fit_calibration(validation.labels, raw) if decision.calibration == "logistic" else Calibration()
-    scores = _calibrated(calibration, raw)
+    if not len(training):
+        raise CorpusError("there are no documents to learn from")
+    if validation is not None and scorer.pools_validation:
+        context.tell("validation documents are learned from, too: thresholds come from out-of-fold scores of all")
+        training, validation = training.with_others(validation), None
+    report, raw = _fit(scorer, training, validation, context)
+    decision, counts = scorer.config.decision, _count(training.labels)
+    is_curved = decision.calibration == "logistic" and not scorer.is_calibrated
+    calibration = fit_calibration(raw, counts) if is_curved else Calibration()
+    held_out = replace(raw, scores=_calibrated(calibration, raw.scores))
+    if is_curved and calibration.is_identity:
+        context.tell("there are too few documents for probabilities: scores are those of the classifiers")
     hierarchy = decision.hierarchy
     if hierarchy == "auto":
-        hierarchy = "add-ancestors" if scorer.classes.has_all_ancestors(training.labels) else "as-is"
-    thresholds = DECISION_RULES[decision.rule].fit(validation.labels, scores, decision)
-    fitted = FittedModel(name, scorer.config, scorer, calibration, thresholds, hierarchy, report)
-    found = fitted.evaluate(validation.labels, scores)
+        hierarchy = "add-ancestors" if scorer.classes.has_all_ancestors(training.labels, counts > 0) else "as-is"
+    thresholds = DECISION_RULES[decision.rule].fit(held_out, decision)
+    fitted = FittedModel(name, scorer.config, scorer, calibration, thresholds, hierarchy, counts, report)
+    found = fitted.evaluate(held_out.labels, held_out.scores)
     metrics = {
         "parameters": scorer.parameters,
         "epochs": report.epochs,
         "best_epoch": report.best_epoch,
-        "raw_calibration_error": calibration_error(validation.labels, raw),
+        "standings": [asdict(one) for one in report.standings],
+        "raw_calibration_error": calibration_error(raw.labels, raw.scores),
         "validation": found.as_dict(),
     }
-    diagnosis = diagnose(validation.labels, fitted.choose(scores), scores, _parents(scorer.classes))
+    diagnosis = diagnose(held_out.labels, fitted.choose(held_out.scores), held_out.scores, _parents(scorer.classes))
     return replace(fitted, validation=found, metrics=metrics, diagnosis=diagnosis)
+
+
+def _fit(
+    scorer: Scorer, training: Examples, validation: Examples | None, context: FitContext
+) -> tuple[FitReport, HeldOut]:
+    """Fit a scorer; returns what it came to, and scores of documents by a scorer that has not learned from them."""
+    if validation is not None:
+        report = scorer.fit(training, validation, context)
+        return report, _held_out(scorer.scores(validation.documents), validation, training)
+    folds = scorer.folds_for(len(training))
+    if folds:
+        groups = near_copies(training.documents, scorer.seed)
+        assigned = assign_folds(training.labels, groups, min(folds, len(np.unique(groups))), scorer.seed)
+        if assigned.any():  # more than one fold
+            found = scorer.cross_fit(training, assigned, context)
+            counts = [_count(training.labels[assigned != fold]) for fold in range(int(assigned.max()) + 1)]
+            return found.report, HeldOut(training.labels, found.scores, np.stack(counts), assigned)
+    part, held_out = hold_out(training, scorer.config.validation, scorer.seed)
+    report = scorer.fit(part, held_out, context.within("held-out"))
+    raw = _held_out(scorer.scores(held_out.documents), held_out, part)
+    if part is not training:
+        scorer.fit(training, None, context.called("all documents").within("all"))
+    return report, raw
+
+
+def _held_out(scores: NDArray[np.float32], examples: Examples, training: Examples) -> HeldOut:
+    return HeldOut(examples.labels, scores, _count(training.labels)[None], np.zeros(len(examples), np.int64))
+
+
+def _count(labels: csr_array) -> NDArray[np.int64]:
+    """The documents of each label; int64 [L]."""
+    return np.asarray(labels.sum(axis=0)).ravel().astype(np.int64)
 
 
 def hold_out(examples: Examples, share: float, seed: int) -> tuple[Examples, Examples]:
     """Training and validation documents, drawn at random; very few documents are both.
+
+    A document stays for training if it is the last one of a label.
 
     Args:
         examples: All documents.
@@ -270,19 +331,28 @@ def hold_out(examples: Examples, share: float, seed: int) -> tuple[Examples, Exa
         seed: Random seed.
     """
     count = len(examples)
-    if count == 0:
-        raise CorpusError("there are no documents to learn from")
     if count < _TOO_FEW_TO_SPLIT:
         return examples, examples
     order = np.random.default_rng(seed).permutation(count)
-    end = max(1, round(share * count))
-    return examples.select(np.sort(order[end:])), examples.select(np.sort(order[:end]))
+    wanted, left = max(1, round(share * count)), _count(examples.labels)
+    chosen: list[int] = []
+    for document in order.tolist():
+        columns = examples.labels.indices[examples.labels.indptr[document] : examples.labels.indptr[document + 1]]
+        if (left[columns] > 1).all():
+            left[columns] -= 1
+            chosen.append(document)
+        if len(chosen) == wanted:
+            break
+    if not chosen:
+        return examples, examples
+    held_out = np.sort(np.array(chosen))
+    return examples.select(np.setdiff1d(np.arange(count), held_out)), examples.select(held_out)
 
 
 _TOO_FEW_TO_SPLIT = 10
 """With fewer documents, holding some out would leave next to nothing; they validate themselves."""
 
-_OF_CARD = ("parameters", "epochs", "best_epoch", "documents", "validation", "test")
+_OF_CARD = ("parameters", "epochs", "best_epoch", "documents", "standings", "validation", "test")
 
 
 def _parents(classes: Classes) -> list[tuple[str, ...]]:

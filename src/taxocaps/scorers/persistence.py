@@ -42,10 +42,13 @@ def save_model(model: FittedModel, folder: Path) -> None:
     model.scorer.save(folder)
     _write_json(folder / "taxonomy.json", flat_nodes(model.classes.taxonomy))
     _write_config(model, folder)
-    _write_json(folder / "labels.json", list(model.classes.names))
+    _write_json(folder / "labels.json", dict(zip(model.classes.names, model.counts.tolist(), strict=True)))
     thresholds = {
         "hierarchy": model.hierarchy,
-        "calibration": dataclasses.asdict(model.calibration),
+        "calibration": {
+            "slopes": np.asarray(model.calibration.slopes).tolist(),
+            "intercepts": np.asarray(model.calibration.intercepts).tolist(),
+        },
         "thresholds": dict(zip(model.classes.names, map(float, model.thresholds), strict=True)),
     }
     _write_json(folder / "thresholds.json", thresholds)
@@ -70,7 +73,8 @@ def load_model(folder: Path, *, trust_code: bool = False) -> FittedModel:
         if not trust_code:
             _refuse_code(content, folder)
         config = _located(SCORERS[str(content.get("scorer"))].config_type(content).model_validate(content), folder)
-        names = tuple(_read_json(folder / "labels.json"))
+        counts = {str(name): int(count) for name, count in _read_json(folder / "labels.json").items()}
+        names = tuple(counts)
         classes = Classes(names, read_flat_nodes(_read_json(folder / "taxonomy.json")))
         calibration, thresholds, hierarchy = _read_thresholds(folder / "thresholds.json", names)
         metrics = _read_metrics(folder / "metrics.json")
@@ -83,6 +87,7 @@ def load_model(folder: Path, *, trust_code: bool = False) -> FittedModel:
             calibration,
             thresholds,
             hierarchy,
+            np.array(list(counts.values()), np.int64),
             FitReport(metrics.get("epochs", 0), metrics.get("best_epoch", 0)),
             metrics=metrics,
         )
@@ -118,19 +123,27 @@ def _read_thresholds(path: Path, names: Sequence[str]) -> tuple[Calibration, NDA
     try:
         content = _read_json(path)
         given, hierarchy = dict(content["thresholds"]), content["hierarchy"]
-        calibration = Calibration(**{key: float(value) for key, value in content["calibration"].items()})
+        calibration = _read_calibration(content["calibration"], len(names))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelError(f"{path}: damaged: {error}") from error
     allowed = get_args(Hierarchy)
     if hierarchy not in allowed:
         raise ModelError(f"{path}: hierarchy must be one of {', '.join(allowed)}; got {hierarchy!r}")
+    known = frozenset(names)
     for name in dict.fromkeys([*names, *given]):
-        if name not in names:
+        if name not in known:
             raise ModelError(f"{path}: {name!r} is no label of this model")
         value = given.get(name)
         if not isinstance(value, int | float) or not 0 <= value <= 1:
             raise ModelError(f"{path}: the threshold of {name!r} must be a number from 0 to 1; got {value!r}")
     return calibration, np.array([given[name] for name in names], np.float32), hierarchy
+
+
+def _read_calibration(content: Mapping[str, Any], labels: int) -> Calibration:
+    slopes, intercepts = (np.array(content[key], np.float32) for key in ("slopes", "intercepts"))
+    if any(array.shape not in ((), (labels,)) or not np.isfinite(array).all() for array in (slopes, intercepts)):
+        raise ValueError("slopes and intercepts must be a number for each label")
+    return Calibration(slopes, intercepts)
 
 
 def _read_metrics(path: Path) -> dict[str, Any]:

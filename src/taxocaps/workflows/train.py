@@ -24,7 +24,7 @@ from taxocaps.report.training_page import training_page
 from taxocaps.results import ModelCard
 from taxocaps.scorers.base import Examples, FitContext, make_scorer
 from taxocaps.scorers.decision import DECISION_RULES
-from taxocaps.scorers.model import FittedModel, ModelName, fit_model, hold_out
+from taxocaps.scorers.model import FittedModel, ModelName, fit_model
 from taxocaps.scorers.persistence import load_model, save_model
 from taxocaps.taxonomy.readers import as_taxonomy
 from taxocaps.taxonomy.tree import Taxonomy
@@ -219,10 +219,7 @@ class _Run:
         scorer.encoder = self._encoder
         scorer.start = start.scorer if start is not None else None
         training = Examples(self._documents["train"], self._labels["train"])
-        if "dev" in self._documents:
-            validation = Examples(self._documents["dev"], self._labels["dev"])
-        else:
-            training, validation = hold_out(training, config.options.validation, config.seed)
+        validation = Examples(self._documents["dev"], self._labels["dev"]) if "dev" in self._documents else None
         return fit_model(name, scorer, training, validation, context)
 
     def evaluate(self, model: FittedModel) -> Evaluation | None:
