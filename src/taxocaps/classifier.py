@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from taxocaps.catalogue import DEFAULT_MODEL
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.label_names import LabelResolver
-from taxocaps.corpus.labels import Classes, LabelConfig, collect_classes, label_matrix, resolve_labels
+from taxocaps.corpus.labels import Classes, LabelConfig, collect_classes, label_matrix, resolve_labels, unseen_labels
 from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
 from taxocaps.encoding.store import open_store, write_store
 from taxocaps.errors import ConfigError, CorpusError
@@ -252,7 +252,8 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             taxonomy = taxonomy or start.model_.classes.taxonomy
         if taxonomy is not None:
             taxonomy = taxonomy.with_labels(older)
-        return read_targets(y, taxonomy, config.labels, more=older)
+        unseen = unseen_labels(taxonomy) if taxonomy is not None and config.gives_unseen else ()
+        return read_targets(y, taxonomy, config.labels, more=(*older, *unseen))
 
     @staticmethod
     def _validation(

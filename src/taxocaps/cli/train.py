@@ -78,7 +78,7 @@ def train(
 def _show(report: "TrainReport") -> None:
     from rich.table import Table
 
-    from taxocaps.report.tables import evaluation_tables
+    from taxocaps.report.tables import evaluation_tables, standings_table
 
     card, table = report.card, Table(box=None, show_header=False)
     table.add_row("model", f"{card.model}, preset {card.preset}, seed {card.seed}")
@@ -92,6 +92,9 @@ def _show(report: "TrainReport") -> None:
         table.add_row("labels outside the taxonomy", f"{len(report.unknown):,}, such as {next(iter(report.unknown))}")
     table.add_row("written to", report.out)
     console().print(table)
+    if card.standings:
+        console().print()
+        console().print(standings_table(card))
     measured = report.test or report.validation
     console().print(f"\nOn the {'test' if report.test else 'validation'} documents ({measured.documents:,}):")
     for part in evaluation_tables(measured):

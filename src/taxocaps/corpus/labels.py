@@ -28,6 +28,7 @@ __all__ = [
     "count_unseen",
     "label_matrix",
     "resolve_labels",
+    "unseen_labels",
 ]
 
 Ancestors = Literal["as-given", "add"]
@@ -129,6 +130,16 @@ def collect_classes(
         _refuse_ancestors(ancestors)
         return tuple(sorted(used))
     return taxonomy.with_ancestors(used) if ancestors == "add" else tuple(sorted(used, key=taxonomy.position))
+
+
+def unseen_labels(taxonomy: Taxonomy) -> tuple[str, ...]:
+    """The labels that may be given though no training document carries them: all but the root, if not too many."""
+    if len(taxonomy) > _MOST_UNSEEN:
+        return ()
+    return tuple(name for name in taxonomy.names if name != taxonomy.root)
+
+
+_MOST_UNSEEN = 50_000
 
 
 def label_matrix(

@@ -14,7 +14,7 @@ from taxocaps.scorers.decision import DECISION_RULES
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["evaluation_markdown", "evaluation_tables", "is_tuned", "model_card"]
+__all__ = ["evaluation_markdown", "evaluation_tables", "is_tuned", "model_card", "standings_table"]
 
 _Metrics = Mapping[str, Any]
 
@@ -79,9 +79,36 @@ def evaluation_markdown(evaluation: _Metrics) -> str:
     return "\n".join(lines) + "\n"
 
 
+def standings_table(card: ModelCard) -> "Table":
+    """What each member of a joined model reaches, and all of them together, on documents not learned from."""
+    from rich.table import Table
+
+    table = Table(box=None)
+    for heading in ("out of fold", "micro F1", "macro F1"):
+        table.add_column(heading, justify="left" if heading == "out of fold" else "right")
+    for one in card.standings:
+        table.add_row(one["name"], _number(one["micro_f1"]), _number(one["macro_f1"]))
+    return table
+
+
+def _standings(card: ModelCard) -> Iterator[str]:
+    if card.standings:
+        yield from (
+            "## Members, on training documents out of fold",
+            "",
+            "|  | micro F1 | macro F1 |",
+            "|---|---:|---:|",
+        )
+        for one in card.standings:
+            yield f"| {one['name']} | {_number(one['micro_f1'])} | {_number(one['macro_f1'])} |"
+        yield ""
+
+
 def _measured(card: ModelCard) -> Iterator[str]:
+    yield from _standings(card)
     if card.validation is not None:
-        yield from ("## On the validation documents", "")
+        has_dev = "dev" in card.documents and not card.standings
+        yield from (f"## On the {'validation documents' if has_dev else 'training documents, out of fold'}", "")
         if is_tuned(card):
             yield from ("Thresholds were tuned on these documents, so the metrics are slightly optimistic.", "")
         yield from (evaluation_markdown(card.validation), "")

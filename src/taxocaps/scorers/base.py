@@ -53,6 +53,11 @@ class ModelConfig(Config):
         """The encodings that the scorer reads, by name, each with its options; none for one that reads the tokens."""
         return {}
 
+    @property
+    def gives_unseen(self) -> bool:
+        """Whether labels of the taxonomy that no training document carries get columns, too."""
+        return False
+
 
 @dataclass(frozen=True, eq=False)
 class Examples:

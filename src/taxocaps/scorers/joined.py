@@ -56,6 +56,11 @@ class JoinedModelConfig(ModelConfig):
     names: bool = True
     join: TreesConfig = TreesConfig()
 
+    @property
+    def gives_unseen(self) -> bool:
+        """By their names, if these are evidence."""
+        return self.names and self.decision.unseen
+
     @field_validator("members", mode="before")
     @classmethod
     def _of_their_kinds(cls, given: Any) -> Any:

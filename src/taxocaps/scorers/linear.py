@@ -1,6 +1,7 @@
 """Linear classifiers over bags of words as scorers."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -15,6 +16,7 @@ from taxocaps.errors import CorpusError, ModelError
 from taxocaps.linear.config import LinearConfig
 from taxocaps.linear.methods import METHODS, word_contributions
 from taxocaps.linear.model import LinearTask, LinearWeights
+from taxocaps.progress import Progress
 from taxocaps.results import FitReport
 from taxocaps.scorers.base import CrossFit, Examples, FitContext, ModelConfig, Scorer
 from taxocaps.text.vocabulary import Vocabulary
@@ -62,11 +64,15 @@ class LinearScorer(Scorer):
         missing = [fold for fold in range(count) if not contexts[fold].has("scores")]
         subsets = [*(np.flatnonzero(folds != fold) for fold in missing), np.arange(len(training))]
         method = METHODS[self.config.linear.structure]
-        fitted = method.fit_subsets(self._task(bags, training.labels, context), subsets)
+        listener = _Listener(context.progress)
+        task = self._task(bags, training.labels, replace(context, progress=listener))
+        fitted = method.fit_subsets(task, subsets)
         scores = np.zeros(training.labels.shape, np.float32)
         for fold in range(count):
+            listener.progress = contexts[fold].progress
             inside = np.flatnonzero(folds == fold)
             scores[inside] = contexts[fold].kept("scores", lambda rows=inside: self._scores(next(fitted), bags[rows]))
+        listener.progress = context.progress
         self.weights = next(fitted)
         return CrossFit(FitReport(), scores)
 
@@ -154,3 +160,13 @@ class LinearScorer(Scorer):
 
     def _take(self, bag: BagOfWords) -> None:
         self.bag, self.vocabulary = bag, bag.vocabulary
+
+
+class _Listener:
+    """Passes progress on to whoever listens at the time."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
+
+    def __call__(self, stage: str, done: int, total: int | None = None, note: str = "") -> None:
+        self.progress(stage, done, total, note)

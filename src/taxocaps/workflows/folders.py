@@ -180,7 +180,7 @@ class TrainingFolder:
 
     @property
     def _has_checkpoint(self) -> bool:
-        return (self._hidden / "checkpoints" / "last.ckpt").exists()
+        return any(path for name in ("last.ckpt", "scores.npy") for path in self._hidden.rglob(name))
 
     def _check(self) -> None:
         """Refuse to write over anything that is not a model, whatever the user says."""

@@ -12,7 +12,7 @@ from typing import Any
 from taxocaps.config import fingerprint
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.label_names import NamedBy, describe_counts
-from taxocaps.corpus.labels import Classes, LabelLists, collect_classes, label_matrix, resolve_labels
+from taxocaps.corpus.labels import Classes, LabelLists, collect_classes, label_matrix, resolve_labels, unseen_labels
 from taxocaps.corpus.readers import CorpusConfig, read_documents
 from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
 from taxocaps.encoding.store import is_store, read_manifest, write_store
@@ -205,7 +205,8 @@ class _Run:
         if tree is None:  # a flat list of the labels that can be learned
             learned = (labels or () for labels in self._lists["train"])
             tree = Taxonomy.from_edges((), labels=sorted(set(older).union(*learned)))
-        names = collect_classes([*self._lists["train"], older], tree, options.ancestors)
+        unseen = unseen_labels(tree) if taxonomy is not None and self._config.options.gives_unseen else ()
+        names = collect_classes([*self._lists["train"], older, unseen], tree, options.ancestors)
         self._classes = Classes(names, tree)
         self._labels = {
             name: label_matrix(found, names, tree, options.ancestors) for name, found in self._lists.items()
@@ -275,9 +276,10 @@ class _Ids:
 
 def _add_pages(folder: TrainingFolder, report: TrainReport, model: FittedModel) -> None:
     """What people want to see in a model's folder: card, report, and the history of training."""
-    history = folder.work / "checkpoints" / "history.csv"
-    if history.exists():
-        (folder.result / "history.csv").write_bytes(history.read_bytes())
+    for part in ("", "held-out"):
+        history = folder.work / part / "checkpoints" / "history.csv"
+        if history.exists():
+            (folder.result / "history.csv").write_bytes(history.read_bytes())
     (folder.result / "README.md").write_text(model_card(report.card), encoding="utf-8")
     decision, diagnosis = model.config.decision, model.diagnosis
     assert diagnosis is not None
