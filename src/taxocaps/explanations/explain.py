@@ -120,9 +120,10 @@ def _words(model: FittedModel, document: EncodedDocuments, text: str) -> tuple[K
         found = re.finditer(r"\S+", text)
         return tuple(KeptWord(one.group().lower(), one.start(), one.end(), is_known=True) for one in found)
     words, knows = document.tokens.document(0), model.scorer.knows
+    shown = model.scorer.encoder.pipeline.shown
     spans = np.full((len(words), 2), -1) if document.tokens.spans is None else document.tokens.spans
     return tuple(
-        KeptWord(word, start if start >= 0 else None, end if end >= 0 else None, knows(word))
+        KeptWord(shown(word), start if start >= 0 else None, end if end >= 0 else None, knows(word))
         for word, (start, end) in zip(words, spans.tolist(), strict=True)
     )
 

@@ -141,7 +141,10 @@ class _Occlusion:
         ids = np.unique(np.concatenate([one.ravel() for one in read])) - Vocabulary.FIRST if read else tokens.ids
         knows = self.scorer.knows
         indices = [index for index in np.unique(ids).tolist() if index >= 0 and knows(tokens.words[index])]
-        return {tokens.words[index]: np.flatnonzero(tokens.ids == index) for index in indices}
+        shown, found = self.scorer.encoder.pipeline.shown, dict[str, list[int]]()
+        for index in indices:
+            found.setdefault(shown(tokens.words[index]), []).extend(np.flatnonzero(tokens.ids == index).tolist())
+        return {word: np.array(positions) for word, positions in found.items()}
 
     def _written_words(self) -> dict[str, NDArray[np.int64]]:
         """For a scorer that reads characters: what stands between spaces."""

@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 from taxocaps.config import Config, fingerprint
 from taxocaps.errors import TextError
 from taxocaps.text.normalize import LONGEST_WORD, Normalizer, lemmatizer, load_stop_words, read_stop_words
-from taxocaps.text.tokenizers import code_of, custom_tokenizer, raw_tokens, raw_tokens_with_marks, spacy_tokenizer
+from taxocaps.text.tokenizers import (
+    code_of,
+    custom_tokenizer,
+    raw_tokens,
+    raw_tokens_with_marks,
+    spacy_tokenizer,
+    split_raw,
+)
 from taxocaps.text.tokens import Tokens, gather, joined_spans, locate
 
 __all__ = ["Content", "TextConfig", "TextPipeline"]
@@ -116,6 +123,16 @@ class TextPipeline:
         if raw.startswith(_READY):
             return (raw[1:],)
         return tuple(_plain_words(raw)) if self.config.tokenizer == "plain" else self._words_of(raw)
+
+    def shown(self, word: str) -> str:
+        """A word as people are shown it: raw tokens in lower case, without what ends their sentences.
+
+        >>> TextPipeline(TextConfig(tokenizer="raw")).shown("Cars.")
+        'cars'
+        """
+        if self.config.tokenizer != "raw":
+            return word
+        return word[1:] if word.startswith(_READY) else (split_raw(word)[0] or word).lower()
 
     def parts(self, word: str) -> tuple[str, ...]:
         """The words inside a word or a name, which may be an identifier such as `shortest_paths` or `facet::tag`.
