@@ -82,9 +82,10 @@ def explain_encoded(
     asked = columns or [model.classes.names.index(one.label) for one in _given(judged)]
     found = EXPLAINERS[method or model.scorer.explainer](model.scorer, document, asked)
     rows: Sequence[tuple[RowShare, ...] | None] = found.rows or [None] * len(asked)
+    evidence = found.evidence or [()] * len(asked)
     reasons = (
-        LabelReasons(model.classes.names[column], weights, shares)
-        for column, weights, shares in zip(asked, found.words, rows, strict=True)
+        LabelReasons(model.classes.names[column], *parts)
+        for column, *parts in zip(asked, found.words, rows, evidence, strict=True)
     )
     return Explanation(
         model.name.model,

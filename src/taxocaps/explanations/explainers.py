@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 from taxocaps.encoding.documents import EncodedDocuments
 from taxocaps.encoding.encoders import Encoding
 from taxocaps.errors import ModelError
-from taxocaps.explanations.explanation import Graph, GraphEdge, GraphNode, MatrixRow, RowShare, WordWeight, rounded
+from taxocaps.explanations.explanation import (
+    EvidenceShare,
+    Graph,
+    GraphEdge,
+    GraphNode,
+    MatrixRow,
+    RowShare,
+    WordWeight,
+    rounded,
+)
 from taxocaps.graph.document_graph import GraphOfWords
 from taxocaps.registry import Registry
 from taxocaps.scorers.base import Scorer
@@ -23,6 +32,7 @@ __all__ = [
     "Evidence",
     "describe_graph",
     "describe_rows",
+    "explain_joined",
     "explain_linear",
     "explain_occlusion",
     "explain_words_matrix",
@@ -41,6 +51,7 @@ class Evidence:
         rows: For each label, what the rows of the words-matrix gave to it; empty in models without capsules of rows.
         matrix: The words-matrix, in models that read one.
         graph: The graph-of-words, in models that read one.
+        evidence: For each label, what each kind of evidence adds to it; empty in models that join none.
     """
 
     method: str
@@ -48,6 +59,7 @@ class Evidence:
     rows: Sequence[tuple[RowShare, ...]] = ()
     matrix: tuple[MatrixRow, ...] | None = None
     graph: Graph | None = None
+    evidence: Sequence[tuple[EvidenceShare, ...]] = ()
 
 
 Explainer = Callable[[Any, EncodedDocuments, Sequence[int]], Evidence]
@@ -57,6 +69,7 @@ EXPLAINERS: Registry[Explainer] = Registry(
     "explainer",
     "taxocaps.explainers",
     {
+        "joined": "taxocaps.explanations.explainers:explain_joined",
         "linear": "taxocaps.explanations.explainers:explain_linear",
         "occlusion": "taxocaps.explanations.explainers:explain_occlusion",
         "words-matrix": "taxocaps.explanations.explainers:explain_words_matrix",
@@ -78,6 +91,27 @@ def explain_occlusion(scorer: Scorer, document: EncodedDocuments, columns: Seque
     falls = {word: base - scores for word, scores in words.scores()}  # [L] each
     found = [_weights({word: float(fall[column]) for word, fall in falls.items()}) for column in columns]
     return Evidence("occlusion", found)
+
+
+def explain_joined(scorer: Any, document: EncodedDocuments, columns: Sequence[int]) -> Evidence:
+    """Occlusion, and what each member, the names of labels and other kinds of evidence add to the logit."""
+    _check("joined", "joins members", scorer.explainer == "joined")
+    pairs, said = scorer.pairs(document), scorer.member_scores(document)
+    found = scorer.trees.contributions(pairs.rows)  # [pairs, features]
+    kinds = list(scorer.evidence.groups.values())
+    row_of = {int(label): row for row, label in enumerate(pairs.labels)}
+    evidence = []
+    for column in columns:
+        added: dict[str, float] = dict.fromkeys(kinds, 0.0)
+        for kind, weight in zip(kinds, found[row_of[column]] if column in row_of else (), strict=False):
+            added[kind] += float(weight)
+        shares = (
+            EvidenceShare(kind, rounded(weight), rounded(said[kind][0, column]) if kind in said else None)
+            for kind, weight in added.items()
+        )
+        evidence.append(tuple(sorted(shares, key=lambda one: -abs(one.weight))))
+    words = explain_occlusion(scorer, document, columns)
+    return replace(words, evidence=evidence)
 
 
 def explain_words_matrix(scorer: Any, document: EncodedDocuments, columns: Sequence[int]) -> Evidence:

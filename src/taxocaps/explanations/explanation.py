@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 __all__ = [
+    "EvidenceShare",
     "Explanation",
     "Graph",
     "GraphEdge",
@@ -81,6 +82,21 @@ class RowShare:
 
 
 @dataclass(frozen=True)
+class EvidenceShare:
+    """What a kind of evidence adds to the logit of a label in a joined model.
+
+    Attributes:
+        kind: A member, or `name`, `frequency`, `rank`, `taxonomy`, `length` or `members together`.
+        weight: Below 0 it speaks against the label.
+        score: What a member itself says, from 0 to 1; None for other kinds.
+    """
+
+    kind: str
+    weight: float
+    score: float | None = None
+
+
+@dataclass(frozen=True)
 class LabelReasons:
     """Why the model is as sure of a label as it is.
 
@@ -88,11 +104,13 @@ class LabelReasons:
         label: The label.
         words: The words that weigh anything, the weightiest first.
         rows: What was routed to the label, the largest share first; None in models without capsules of rows.
+        evidence: What each kind of evidence adds in a joined model, the weightiest first.
     """
 
     label: str
     words: tuple[WordWeight, ...]
     rows: tuple[RowShare, ...] | None
+    evidence: tuple[EvidenceShare, ...] = ()
 
 
 @dataclass(frozen=True)

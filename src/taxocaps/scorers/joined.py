@@ -177,8 +177,8 @@ class JoinedScorer(Scorer):
 
     @property
     def explainer(self) -> str:
-        """Occlusion works for all kinds of members."""
-        return "occlusion"
+        """Words by occlusion, and what each kind of evidence adds."""
+        return "joined"
 
     @property
     def parameters(self) -> int:

@@ -104,13 +104,15 @@ export function piecesOf({ text, words }) {
   return pieces;
 }
 
-function drawBars(container, { words, rows }) {
+function drawBars(container, { words, rows, evidence }) {
   const most = largest(words.map(one => one.weight));
   const visible = words.filter(one => isVisible(one.weight, most)).map(one => [one.word, one.weight]).sort((a, b) => b[1] - a[1]);
   const shares = (rows ?? []).slice(0, MOST_BARS).map(one => [`${one.row}. ${one.central_word}`, one.share]);
+  const kinds = (evidence ?? []).filter(one => one.weight).slice(0, MOST_BARS).map(one => [one.kind, one.weight]);
   container.append(...[
     barTable("Words for it", visible.filter(([, weight]) => weight > 0).slice(0, MOST_BARS), most),
     barTable("Words against it", visible.filter(([, weight]) => weight < 0).reverse().slice(0, MOST_BARS), most),
+    barTable("Evidence", kinds, largest(kinds.map(([, weight]) => weight)), "What each kind of evidence adds to the logit"),
     barTable("Rows routed to it", shares, largest(shares.map(([, share]) => share)), "Coupling times agreement, as a share of all rows"),
   ].filter(Boolean));
 }
