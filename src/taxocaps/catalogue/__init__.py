@@ -2,5 +2,5 @@
 
 __all__ = ["DEFAULT_MODEL"]
 
-DEFAULT_MODEL = "auto"
+DEFAULT_MODEL = "HE-AGCRCNN"
 """The model that is meant where none is named."""
