@@ -18,7 +18,9 @@ __all__ = ["encode"]
 @with_config(*CORPUS_OPTIONS, "language", "model", "preset", of="encode")
 def encode(
     config: "EncodeConfig",
-    corpus: Annotated[Path, typer.Argument(help="Documents: JSONL, CSV, TSV, Parquet, or a folder of .txt files.")],
+    corpus: Annotated[
+        Path, typer.Argument(help="Documents: JSONL, CSV, TSV, Parquet, a folder of .txt files, or a store.")
+    ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder to make.")],
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace --out if it exists, once done.")] = False,
     threads: Annotated[int | None, typer.Option(min=1, max=1024, help="Threads. Default: one per core.")] = None,
