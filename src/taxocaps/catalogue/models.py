@@ -25,7 +25,7 @@ class ModelSpec:
     Attributes:
         name: Its name in the paper.
         family: How it reads a document: `linear` models as a bag of words, others as a sequence or a graph.
-        reads: The encodings that it reads.
+        reads: The encodings that it reads; None for a scorer of another package, whose options decide that.
         summary: What it is, in a few words.
         citation: Where it was published.
         use: When to use it.
@@ -35,7 +35,7 @@ class ModelSpec:
 
     name: str
     family: Literal["linear", "sequence", "graph"]
-    reads: tuple[str, ...]
+    reads: tuple[str, ...] | None
     summary: str
     citation: str
     use: str
@@ -333,7 +333,7 @@ def _of_network(name: str) -> ModelSpec:
 def _of_scorer(name: str) -> ModelSpec:
     scorer = SCORERS[name]
     axes = {"scorer": name}
-    return ModelSpec(name, "linear", (), _summary(scorer), _origin(scorer), "as its package says", axes)
+    return ModelSpec(name, "linear", None, _summary(scorer), _origin(scorer), "as its package says", axes)
 
 
 def _summary(kind: type) -> str:

@@ -93,9 +93,13 @@ def model_config(model: str, preset: str, *layers: Mapping[str, Any]) -> ModelCo
 def encoding_config(model: str, preset: str, *layers: Mapping[str, Any]) -> tuple[TextConfig, dict[str, Config]]:
     """How a model reads documents: the options of the text pipeline, and those of each encoding by its name.
 
-    Needs no library that only networks need. Sections of `layers` that do not matter here are passed over.
+    A model of the catalogue needs no library that only networks need, and sections of `layers` that do not matter here
+    are passed over. What a scorer of another package reads, only its whole configuration tells.
     """
     spec = find_model(model)
+    if spec.reads is None:
+        config = model_config(model, preset, *layers)
+        return config.text, dict(config.encodings)
     options = merge(_preset(spec, preset), spec.usual, spec.axes, *layers)
     configs = {name: ENCODERS[name].Config for name in spec.reads}
     sections = {name: config.model_validate(options.get(config.section, {})) for name, config in configs.items()}

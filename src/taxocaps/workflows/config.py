@@ -120,11 +120,14 @@ def resolve_encode_config(
 
     One file may serve all commands: what only training reads is passed over in it, but not in overrides.
     """
+    from taxocaps.catalogue.models import find_model
+
     layers = _layers(file, overrides, options)
     _check_file(file, layers, lambda parts: _encode_config([*parts, *_named(layers)]))
     found = _encode_config(layers)
-    sections = ("text", *(config.section for config in found.encodings.values()))
-    _refuse_others(layers[1:] if file else layers, (*_RunKeys.model_fields, *sections))
+    if find_model(_run_keys(layers).model).reads is not None:  # else all options of the model may matter
+        sections = ("text", *(config.section for config in found.encodings.values()))
+        _refuse_others(layers[1:] if file else layers, (*_RunKeys.model_fields, *sections))
     return found
 
 
@@ -157,8 +160,7 @@ def _run_config(layers: Layers) -> RunConfig:
     from taxocaps.catalogue.presets import model_config
 
     named = _run_keys(layers)
-    others = [{key: value for key, value in layer.items() if key not in _RunKeys.model_fields} for layer in layers]
-    options = model_config(named.model, named.preset, *others)
+    options = model_config(named.model, named.preset, *_model_layers(layers))
     return RunConfig(find_model(named.model).name, named.preset, named.seed, named.corpus, options)
 
 
@@ -166,7 +168,7 @@ def _encode_config(layers: Layers) -> EncodeConfig:
     from taxocaps.catalogue.presets import encoding_config
 
     named = _run_keys(layers)
-    return EncodeConfig(named.corpus, *encoding_config(named.model, named.preset, *layers))
+    return EncodeConfig(named.corpus, *encoding_config(named.model, named.preset, *_model_layers(layers)))
 
 
 def _corpus_config(layers: Layers) -> CorpusConfig:
@@ -175,6 +177,10 @@ def _corpus_config(layers: Layers) -> CorpusConfig:
 
 def _run_keys(layers: Layers) -> _RunKeys:
     return resolve(_RunKeys, *({k: v for k, v in layer.items() if k in _RunKeys.model_fields} for layer in layers))
+
+
+def _model_layers(layers: Layers) -> list[dict[str, Any]]:
+    return [{key: value for key, value in layer.items() if key not in _RunKeys.model_fields} for layer in layers]
 
 
 def _named(layers: Layers) -> list[dict[str, Any]]:
