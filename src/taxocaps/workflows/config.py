@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from taxocaps.catalogue import DEFAULT_MODEL
 from taxocaps.config import Between, Config, json_schema, nested, parse_override, read_mapping, resolve
@@ -23,8 +23,10 @@ __all__ = [
     "resolve_corpus_config",
     "resolve_encode_config",
     "resolve_run_config",
+    "resolve_sections",
 ]
 
+C = TypeVar("C", bound=Config)
 Layers = Sequence[Mapping[str, Any]]
 
 
@@ -41,6 +43,10 @@ class _RunKeys(Config):
     model: str = DEFAULT_MODEL
     preset: str = "default"
     seed: Annotated[int, Between(0, 2**31 - 1)] = 0
+    corpus: CorpusConfig = CorpusConfig()
+
+
+class _CorpusSections(Config):
     corpus: CorpusConfig = CorpusConfig()
 
 
@@ -108,7 +114,7 @@ def resolve_run_config(
     Raises:
         ConfigError: For an unknown key or a value that is not allowed; a file is named if it alone is at fault.
     """
-    layers = _layers(file, overrides, options)
+    layers = _without_server(file, _layers(file, overrides, options))
     _check_file(file, layers, lambda parts: _run_config([*parts, *_named(layers)]))
     return _run_config(layers)
 
@@ -122,7 +128,7 @@ def resolve_encode_config(
     """
     from taxocaps.catalogue.models import find_model
 
-    layers = _layers(file, overrides, options)
+    layers = _without_server(file, _layers(file, overrides, options))
     _check_file(file, layers, lambda parts: _encode_config([*parts, *_named(layers)]))
     found = _encode_config(layers)
     if find_model(_run_keys(layers).model).reads is not None:  # else all options of the model may matter
@@ -135,10 +141,23 @@ def resolve_corpus_config(
     file: Path | None = None, overrides: Iterable[str] = (), options: Mapping[str, object] | None = None
 ) -> CorpusConfig:
     """How documents are read, for commands that need no more; arguments as in `resolve_run_config`."""
+    return resolve_sections(_CorpusSections, file, overrides, options).corpus
+
+
+def resolve_sections(
+    cls: type[C], file: Path | None = None, overrides: Iterable[str] = (), options: Mapping[str, object] | None = None
+) -> C:
+    """The sections of a command that needs no model, as fields of `cls`; arguments as in `resolve_run_config`.
+
+    Other sections are passed over in a file, which may serve all commands, but not in overrides.
+    """
     layers = _layers(file, overrides, options)
-    _refuse_others(layers[1:] if file else layers, ("corpus",))
-    _check_file(file, layers, _corpus_config)
-    return _corpus_config(layers)
+    known = tuple(cls.model_fields)
+    _refuse_others(layers[1:] if file else layers, known)
+    if file:
+        layers[0] = {key: value for key, value in layers[0].items() if key in known}
+    _check_file(file, layers, lambda parts: resolve(cls, *parts))
+    return resolve(cls, *layers)
 
 
 def config_schema(model: str = DEFAULT_MODEL, preset: str = "default") -> dict[str, Any]:
@@ -171,10 +190,6 @@ def _encode_config(layers: Layers) -> EncodeConfig:
     return EncodeConfig(named.corpus, *encoding_config(named.model, named.preset, *_model_layers(layers)))
 
 
-def _corpus_config(layers: Layers) -> CorpusConfig:
-    return _run_keys([{key: value for key, value in layer.items() if key == "corpus"} for layer in layers]).corpus
-
-
 def _run_keys(layers: Layers) -> _RunKeys:
     return resolve(_RunKeys, *({k: v for k, v in layer.items() if k in _RunKeys.model_fields} for layer in layers))
 
@@ -191,9 +206,16 @@ def _named(layers: Layers) -> list[dict[str, Any]]:
 def _layers(
     file: Path | None, overrides: Iterable[str], options: Mapping[str, object] | None
 ) -> list[Mapping[str, Any]]:
-    from_file = [{key: value for key, value in read_mapping(file).items() if key != "serve"}] if file else []
+    from_file = [read_mapping(file)] if file else []
     given = ((key.replace("__", "."), value) for key, value in (options or {}).items())
     return [*from_file, *map(parse_override, overrides), *(nested(key, value) for key, value in given)]
+
+
+def _without_server(file: Path | None, layers: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """One file may have the limits of a server beside the options of a model."""
+    if file:
+        layers[0] = {key: value for key, value in layers[0].items() if key != "serve"}
+    return layers
 
 
 def _check_file(file: Path | None, layers: Layers, check: Any) -> None:

@@ -92,9 +92,9 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
 ) -> TrainReport | None:
     """Train a model.
 
-    Documents are first encoded into stores in `out/.training`, unless they are stores already, and read from there:
-    memory does not grow with their number. Checkpoints lie there, too. When training is interrupted they stay, and
-    another run can continue from there.
+    Documents are first encoded into stores in `out/.training`, unless they are stores already, and read from there. The
+    memory of training a network does not grow with their number; a linear model keeps their bags of words in memory.
+    Checkpoints lie there, too. When training is interrupted they stay, and another run can continue from there.
 
     Args:
         files: What the model is trained from, or the path of labelled documents.
