@@ -30,7 +30,9 @@ def explain(
     label: Annotated[
         list[str] | None, typer.Option("--label", help="Explain this label, given or not; may be repeated.")
     ] = None,
-    near_misses: Annotated[int, typer.Option(min=0, help="How many labels that were not given are shown.")] = 5,
+    near_misses: Annotated[
+        int | None, typer.Option(help="How many labels that were not given are shown. Default: 5.")
+    ] = None,
     method: Annotated[
         str | None, typer.Option(help="The explainer: linear, occlusion or words-matrix. Default: that of the model.")
     ] = None,
@@ -51,16 +53,15 @@ def explain(
 
     if (text is None) == (source is None) or (id is not None and source is None):
         raise typer.BadParameter("give either --text, or --input and the --id of one of its documents")
+    wanted = {"labels": label, "near_misses": near_misses, "method": method}
     explanation = run(
         model,
         text if source is None else source,  # type: ignore[arg-type]
         id=id,
         corpus=config,
-        labels=label or (),
-        near_misses=near_misses,
-        method=method,
         out=out,
         trust_code=trust_code,
+        **{name: value for name, value in wanted.items() if value is not None},
     )
     if explanation.warning and not quiet:
         tell(f"warning: {explanation.warning}")

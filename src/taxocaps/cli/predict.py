@@ -27,9 +27,9 @@ def predict(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The JSONL file to write; - for standard output.")
     ] = Path("-"),
-    top_k: Annotated[int | None, typer.Option(min=1, help="The k best labels, and what --hierarchy adds.")] = None,
-    threshold: Annotated[float | None, typer.Option(min=0, max=1, help="One threshold for all labels.")] = None,
-    at_least: Annotated[int | None, typer.Option(min=0, help="Labels that every document with words gets.")] = None,
+    top_k: Annotated[int | None, typer.Option(help="The k best labels, and what --hierarchy adds.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="One threshold for all labels.")] = None,
+    at_least: Annotated[int | None, typer.Option(help="Labels that every document with words gets.")] = None,
     hierarchy: Annotated[
         Literal["as-is", "add-ancestors", "drop-orphans"] | None, typer.Option(help="What is done about ancestors.")
     ] = None,

@@ -90,7 +90,7 @@ class LabelReasons:
 
     label: str
     words: tuple[WordWeight, ...]
-    rows: tuple[RowShare, ...] | None
+    rows: tuple[RowShare, ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from taxocaps.registry import Registry
 
 __all__ = [
     "DECISION_RULES",
+    "MOST_LABELS",
     "Calibration",
     "DecisionConfig",
     "DecisionOptions",
@@ -30,7 +31,9 @@ __all__ = [
 Scores = NDArray[np.float32]
 Hierarchy = Literal["as-is", "add-ancestors", "drop-orphans"]
 
-_MOST_LABELS = 1_000_000
+MOST_LABELS = 1_000_000
+"""The largest number of labels that can be asked for."""
+
 _FEWEST_POSITIVES = 50
 _NEAR_ZERO = 1e-6
 
@@ -53,8 +56,8 @@ class DecisionConfig(Config):
 
     rule: str = "global"
     threshold: Annotated[float, Between(0, 1)] = 0.5
-    k: Annotated[int, Between(1, _MOST_LABELS)] = 5
-    at_least: Annotated[int, Between(0, _MOST_LABELS)] = 0
+    k: Annotated[int, Between(1, MOST_LABELS)] = 5
+    at_least: Annotated[int, Between(0, MOST_LABELS)] = 0
     hierarchy: Hierarchy | Literal["auto"] = "auto"
     calibration: Literal["logistic", "none"] = "logistic"
 
@@ -74,9 +77,9 @@ class DecisionOptions(Config):
         hierarchy: What is done about ancestors.
     """
 
-    top_k: Annotated[int, Between(1, _MOST_LABELS)] | None = None
+    top_k: Annotated[int, Between(1, MOST_LABELS)] | None = None
     threshold: Annotated[float, Between(0, 1)] | None = None
-    at_least: Annotated[int, Between(0, _MOST_LABELS)] | None = None
+    at_least: Annotated[int, Between(0, MOST_LABELS)] | None = None
     hierarchy: Hierarchy | None = None
 
     def model_post_init(self, context: object, /) -> None:

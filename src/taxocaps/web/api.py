@@ -108,8 +108,7 @@ class Service:
             if label not in self._labels[model.name]:
                 raise ApiError(422, "the model has no label of this name; see /v1/taxonomy", f"labels[{index}]")
         self._refuse_if_draining()
-        document, labels = make_document(dict(request)), tuple(request.labels or ())
-        job = ExplainJob(document, labels, request.near_misses, self.config.explain_words)
+        job = ExplainJob(make_document(dict(request)), request.options, self.config.explain_words)
         try:
             explanation = await self._batchers[model.name].explain(job)
         except CorpusError as error:  # it has too many words
