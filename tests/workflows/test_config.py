@@ -64,6 +64,14 @@ def test_unknown_keys_of_the_model_name_the_nearest():
         resolve_run_config(overrides=["linear.c=3"], options={"model": "SVM"})
 
 
+def test_an_unknown_key_may_be_one_of_those_beside_the_options():
+    for override, nearest in {"sead=3": "seed", "modle=SVM": "model", "presett=fast": "preset"}.items():
+        with pytest.raises(ConfigError, match=rf"did you mean {nearest}\?$"):
+            resolve_run_config(overrides=[override])
+    with pytest.raises(ConfigError, match=r"did you mean taxonomy\?$"):
+        resolve_run_config(options={"taxonmy": "labels.tsv"}, beside=["taxonomy"])
+
+
 @pytest.mark.parametrize(
     ("resolve", "override", "allowed"),
     [

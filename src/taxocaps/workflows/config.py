@@ -102,7 +102,11 @@ class EncodeConfig:
 
 
 def resolve_run_config(
-    file: Path | None = None, overrides: Iterable[str] = (), options: Mapping[str, object] | None = None
+    file: Path | None = None,
+    overrides: Iterable[str] = (),
+    options: Mapping[str, object] | None = None,
+    *,
+    beside: Sequence[str] = (),
 ) -> RunConfig:
     """The configuration of training.
 
@@ -110,13 +114,14 @@ def resolve_run_config(
         file: A YAML or TOML file; the section `serve` in it is passed over.
         overrides: Texts such as `graph.window=4`.
         options: Values by their full key, such as `{"corpus.text_field": "body"}`.
+        beside: What else the caller takes by name; an unknown key may be one of these misspelt.
 
     Raises:
         ConfigError: For an unknown key or a value that is not allowed; a file is named if it alone is at fault.
     """
     layers = _without_server(file, _layers(file, overrides, options))
     _check_file(file, layers, lambda parts: _run_config([*parts, *_named(layers)]))
-    return _run_config(layers)
+    return _run_config(layers, beside)
 
 
 def resolve_encode_config(
@@ -174,12 +179,13 @@ def config_schema(model: str = DEFAULT_MODEL, preset: str = "default") -> dict[s
     }
 
 
-def _run_config(layers: Layers) -> RunConfig:
+def _run_config(layers: Layers, beside: Sequence[str] = ()) -> RunConfig:
     from taxocaps.catalogue.models import find_model
     from taxocaps.catalogue.presets import model_config
 
     named = _run_keys(layers)
-    options = model_config(named.model, named.preset, *_model_layers(layers))
+    keys = (*_RunKeys.model_fields, *beside)
+    options = model_config(named.model, named.preset, *_model_layers(layers), beside=keys)
     return RunConfig(find_model(named.model).name, named.preset, named.seed, named.corpus, options)
 
 
