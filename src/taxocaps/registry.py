@@ -19,7 +19,14 @@ __all__ = ["Registry", "import_extra"]
 
 T = TypeVar("T")
 
-_EXTRAS = {"torch": "networks", "lightning": "networks", "gensim": "networks", "pyarrow": "parquet", "spacy": "spacy"}
+_EXTRAS = {
+    **dict.fromkeys(("torch", "lightning", "gensim"), "networks"),
+    **dict.fromkeys(("fastapi", "uvicorn", "prometheus_client"), "serve"),
+    "pyarrow": "parquet",
+    "rdflib": "skos",
+    "spacy": "spacy",
+    "matplotlib": "plot",
+}
 """Which extra brings a library."""
 
 

@@ -1,6 +1,5 @@
 """Evaluation: all metrics of a prediction in one object, those of other packages included."""
 
-import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +23,7 @@ from taxocaps.metrics.classification import (
 )
 from taxocaps.metrics.ranking import RankingMetrics, ranking_metrics
 from taxocaps.registry import Registry
+from taxocaps.results import plain
 
 __all__ = ["METRICS", "Evaluated", "Evaluation", "evaluate"]
 
@@ -83,8 +83,8 @@ class Evaluation:
 
     def as_dict(self) -> dict[str, Any]:
         """The evaluation as nested dicts and lists, ready for JSON; the k of ranking metrics become text."""
-        plain: dict[str, Any] = _plain(self)
-        return plain
+        found: dict[str, Any] = plain(self)
+        return found
 
 
 def evaluate(
@@ -143,13 +143,3 @@ def _external_metric(name: str, evaluated: Evaluated) -> float:
             f"the metric {name!r} of another package failed: {type(error).__name__}: {reason}; "
             "correct or uninstall that package"
         ) from error
-
-
-def _plain(value: Any) -> Any:
-    if dataclasses.is_dataclass(value):
-        return {item.name: _plain(getattr(value, item.name)) for item in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    return value

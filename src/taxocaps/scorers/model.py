@@ -15,7 +15,7 @@ from taxocaps.errors import CorpusError
 from taxocaps.metrics.calibration import calibration_error
 from taxocaps.metrics.diagnosis import Diagnosis, diagnose
 from taxocaps.metrics.evaluation import Evaluation, evaluate
-from taxocaps.results import FitReport, ModelCard, Prediction, ScoredLabel, TaxonomyLabel, TaxonomyView, finite
+from taxocaps.results import FitReport, ModelCard, Prediction, ScoredLabel, TaxonomyLabel, TaxonomyView, plain
 from taxocaps.scorers.base import Examples, FitContext, ModelConfig, Scorer
 from taxocaps.scorers.decision import (
     DECISION_RULES,
@@ -135,7 +135,7 @@ class FittedModel:
 
     def card(self, name: str | None = None) -> ModelCard:
         """What the model is and how good it is; `name` is what it is called, such as its folder."""
-        metrics = finite(self.metrics)
+        metrics = plain(self.metrics)
         return ModelCard(
             name=name or self.name.model,
             model=self.name.model,

@@ -137,8 +137,7 @@ class NetworkScorer(Scorer):
 
     def fit(self, training: Examples, validation: Examples, context: FitContext) -> FitReport:
         """Learn vocabulary, word vectors and label vectors, then train the network."""
-        from taxocaps.training.trainer import Examples as Batches
-        from taxocaps.training.trainer import train
+        from taxocaps.training.trainer import LabelledInputs, train
 
         vectors = self._learn_words(training.documents, context)
         self.objective = self._make_objective(vectors.shape[1], self._label_vectors(context))
@@ -147,8 +146,8 @@ class NetworkScorer(Scorer):
         self.objective.prepare(torch.from_numpy(np.asarray(training.labels.sum(axis=0)).ravel()))
         return train(
             self.objective,
-            Batches(self.inputs(training.documents), training.labels),
-            Batches(self.inputs(validation.documents), validation.labels),
+            LabelledInputs(self.inputs(training.documents), training.labels),
+            LabelledInputs(self.inputs(validation.documents), validation.labels),
             self.config.training,
             folder=context.folder / "checkpoints",
             seed=self.seed,
