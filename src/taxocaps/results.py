@@ -61,6 +61,7 @@ class ModelCard:
         hierarchy: What it does about ancestors.
         rule: How it chooses labels.
         at_least: Labels that every document gets.
+        takes_best: Whether it gives the best labels of a document instead of those above their thresholds.
         parameters: The number of learned weights.
         epochs: Epochs that were trained; 0 for models without epochs.
         best_epoch: The one that was kept.
@@ -78,6 +79,7 @@ class ModelCard:
     hierarchy: str
     rule: str
     at_least: int
+    takes_best: bool = False
     parameters: int = 0
     epochs: int = 0
     best_epoch: int = 0

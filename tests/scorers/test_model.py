@@ -199,6 +199,8 @@ def test_a_card_says_what_a_model_is_and_how_good_it_is(learn):
     assert (card.name, card.model, card.preset, card.seed) == ("news", "a model", "default", 0)
     assert (card.labels, card.language, card.hierarchy) == (4, "en", "as-is")
     assert (card.rule, card.at_least, card.parameters, card.epochs) == ("global", 1, 0, 0)
+    assert not card.takes_best
+    assert learn(TEXTS, LISTS, rule="top-k")[0].card().takes_best
     assert card.validation["flat"]["micro"]["f1"] == model.validation.flat.micro.f1
     assert model.card().name == "a model"
     strange = dataclasses.replace(model, metrics={"validation": {"calibration_error": float("nan")}})

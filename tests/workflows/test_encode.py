@@ -117,6 +117,11 @@ def test_a_store_is_not_encoded_again_with_other_words(tmp_path, corpus):
     assert not (tmp_path / "again").exists()
 
 
+def test_options_beside_a_whole_configuration_are_refused(tmp_path, corpus):
+    with pytest.raises(ConfigError, match=r"^graph__N is given beside config; give all options in one of them$"):
+        encode(corpus, tmp_path / "store", resolve_encode_config(), graph__N=7)
+
+
 def test_nothing_but_the_store_is_left(tmp_path, corpus):
     encode(corpus, tmp_path / "store")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["corpus.jsonl", "store"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from taxocaps.cli.console import console, print_json, tell
-from taxocaps.cli.options import CORPUS_OPTIONS, MODEL_FOLDER, AsJson, Quiet, with_config
+from taxocaps.cli.options import CORPUS_OPTIONS, MODEL_FOLDER, AsJson, Quiet, existing, with_config
 
 if TYPE_CHECKING:
     from taxocaps.workflows.config import CorpusConfig
@@ -24,7 +24,9 @@ def explain(
     text: Annotated[str | None, typer.Option("--text", help="The text to explain.")] = None,
     source: Annotated[
         Path | None,
-        typer.Option("--input", "-i", help="Documents in any format, or a store; - for JSONL on stdin."),
+        typer.Option(
+            "--input", "-i", callback=existing, help="Documents in any format, or a store; - for JSONL on stdin."
+        ),
     ] = None,
     id: Annotated[str | None, typer.Option("--id", help="Which document of --input.")] = None,
     label: Annotated[
@@ -58,7 +60,7 @@ def explain(
         model,
         text if source is None else source,  # type: ignore[arg-type]
         id=id,
-        corpus=config,
+        corpus=None if source is None else config,
         out=out,
         trust_code=trust_code,
         **{name: value for name, value in wanted.items() if value is not None},

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from taxocaps.cli.console import print_json, shown_progress, tell
-from taxocaps.cli.options import CORPUS_OPTIONS, MODEL_FOLDER, AsJson, Quiet, with_config
+from taxocaps.cli.options import CORPUS_OPTIONS, MODEL_FOLDER, AsJson, Quiet, existing, with_config
 
 if TYPE_CHECKING:
     from taxocaps.workflows.config import CorpusConfig
@@ -21,7 +21,9 @@ def predict(
     model: Annotated[Path, MODEL_FOLDER],
     source: Annotated[
         Path | None,
-        typer.Argument(metavar="INPUT", help="Documents in any format, or a store; - for JSONL on stdin."),
+        typer.Argument(
+            metavar="INPUT", callback=existing, help="Documents in any format, or a store; - for JSONL on stdin."
+        ),
     ] = None,
     text: Annotated[list[str] | None, typer.Option("--text", help="A text to label; may be repeated.")] = None,
     output: Annotated[

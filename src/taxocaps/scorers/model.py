@@ -145,6 +145,7 @@ class FittedModel:
             language=self.config.text.language,
             hierarchy=self.hierarchy,
             rule=self.config.decision.rule,
+            takes_best=DECISION_RULES[self.config.decision.rule].takes_best,
             at_least=self.config.decision.at_least,
             **{key: metrics[key] for key in _OF_CARD if metrics.get(key) is not None},
         )

@@ -1,12 +1,12 @@
 """The configuration of a command: defaults, preset, file, `--set` and options, resolved once, in this order."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from taxocaps.catalogue import DEFAULT_MODEL
-from taxocaps.config import Between, Config, json_schema, nested, parse_override, read_mapping, resolve
+from taxocaps.config import Between, Config, json_schema, merge, nested, parse_override, read_mapping, resolve
 from taxocaps.corpus.readers import CorpusConfig
 from taxocaps.errors import ConfigError
 
@@ -16,10 +16,13 @@ if TYPE_CHECKING:  # a command that only reads documents need not load the model
     from taxocaps.text.pipeline import TextConfig
 
 __all__ = [
+    "RUN_KEYS",
     "CorpusConfig",
     "EncodeConfig",
     "RunConfig",
+    "check_same",
     "config_schema",
+    "refuse_both",
     "resolve_corpus_config",
     "resolve_encode_config",
     "resolve_run_config",
@@ -46,6 +49,10 @@ class _RunKeys(Config):
     corpus: CorpusConfig = CorpusConfig()
 
 
+RUN_KEYS = tuple(_RunKeys.model_fields)
+"""What stands beside the options of a model in its configuration."""
+
+
 class _CorpusSections(Config):
     corpus: CorpusConfig = CorpusConfig()
 
@@ -60,6 +67,8 @@ class RunConfig:
         seed: Random seed.
         corpus: How documents are read.
         options: The options of the model.
+        given: What differs from the preset because it was given: the keys of the file, of `--set` and of options.
+        overrides: The part of `given` that is not out of the file.
     """
 
     model: str
@@ -67,6 +76,8 @@ class RunConfig:
     seed: int
     corpus: CorpusConfig
     options: "ModelConfig"
+    given: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    overrides: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def as_mapping(self) -> dict[str, Any]:
         """All keys as nested plain values."""
@@ -121,7 +132,8 @@ def resolve_run_config(
     """
     layers = _without_server(file, _layers(file, overrides, options))
     _check_file(file, layers, lambda parts: _run_config([*parts, *_named(layers)]))
-    return _run_config(layers, beside)
+    found = _run_config(layers, beside)
+    return replace(found, given=merge(*layers), overrides=merge(*(layers[1:] if file else layers)))
 
 
 def resolve_encode_config(
@@ -163,6 +175,39 @@ def resolve_sections(
         layers[0] = {key: value for key, value in layers[0].items() if key in known}
     _check_file(file, layers, lambda parts: resolve(cls, *parts))
     return resolve(cls, *layers)
+
+
+def check_same(theirs: "ModelConfig", ours: "ModelConfig", but: Collection[str]) -> None:
+    """Weights fit only a model of the same shape over words of the same kind.
+
+    Args:
+        theirs: The options of the model to start from.
+        ours: The options of the model that starts from it.
+        but: Sections that may differ.
+
+    Raises:
+        ConfigError: For the first option that differs.
+    """
+    old, new = theirs.as_mapping(), ours.as_mapping()
+    if old["scorer"] != new["scorer"]:
+        raise ConfigError(f"the model to start from is {old['scorer']}, not {new['scorer']}")
+    for section in (name for name in new if isinstance(new[name], dict) and name not in but):
+        for key, value in new[section].items():
+            found = old.get(section, {}).get(key)
+            if found != value:
+                raise ConfigError(
+                    f"the model to start from has {section}.{key}={found}, not {value}; use the same options"
+                )
+
+
+def refuse_both(config: object | None, options: Mapping[str, object]) -> None:
+    """Refuse options beside a whole configuration, which would be passed over.
+
+    Raises:
+        ConfigError: If both are given.
+    """
+    if config is not None and options:
+        raise ConfigError(f"{next(iter(options))} is given beside config; give all options in one of them")
 
 
 def config_schema(model: str = DEFAULT_MODEL, preset: str = "default") -> dict[str, Any]:

@@ -10,8 +10,9 @@ from taxocaps.corpus.readers import CorpusConfig, ReadReport, read_documents
 from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
 from taxocaps.encoding.store import check_words, is_store, write_store
 from taxocaps.errors import FileError, WriteError
+from taxocaps.files import check_exists
 from taxocaps.progress import Progress, silent
-from taxocaps.workflows.config import EncodeConfig, resolve_encode_config
+from taxocaps.workflows.config import EncodeConfig, refuse_both, resolve_encode_config
 from taxocaps.workflows.folders import WorkFolder, resume_hint
 from taxocaps.workflows.sources import open_documents
 
@@ -73,7 +74,10 @@ def encode(
     Returns:
         Counts of what was encoded and left out.
     """
-    out, config = Path(out), config or resolve_encode_config(options=options)
+    out = Path(out)
+    check_exists(Path(corpus))
+    refuse_both(config, options)
+    config = config or resolve_encode_config(options=options)
     _check_target(out, overwrite)
     encoder = config.encoder(threads or os.cpu_count() or 1)
     report = ReadReport()

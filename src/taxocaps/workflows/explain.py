@@ -6,12 +6,11 @@ from typing import Any
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.readers import CorpusConfig
 from taxocaps.encoding.store import is_store
-from taxocaps.errors import FileError
+from taxocaps.errors import ConfigError, CorpusError, FileError
 from taxocaps.explanations.explain import ExplainOptions, explain_document, explain_encoded
 from taxocaps.explanations.explanation import Explanation
 from taxocaps.files import atomic_text, is_decodable, refuse_same_file
 from taxocaps.report.pages import explanation_page
-from taxocaps.scorers.model import FittedModel
 from taxocaps.workflows.predict import as_model
 from taxocaps.workflows.sources import find_document, find_encoded
 
@@ -19,7 +18,7 @@ __all__ = ["ExplainOptions", "Explanation", "explain"]
 
 
 def explain(
-    model: FittedModel | Path | str,
+    model: Any,
     document: str | Document | Path,
     *,
     id: str | None = None,
@@ -31,7 +30,7 @@ def explain(
     """Why a document gets its labels; written as an HTML page too, if `out` is given.
 
     Args:
-        model: A model, or its folder.
+        model: The folder of a model, or a fitted classifier.
         document: A text, a document, or the path of a file or store of documents.
         id: Which document of a file.
         corpus: How to read a file.
@@ -63,6 +62,13 @@ def _as_document(
         if out is not None and str(document) != "-":
             refuse_same_file(document, out)
         return find_document(document, id, corpus)
+    if not isinstance(document, str | Document):
+        raise CorpusError(
+            "one document is explained at a time: a text, a Document, or the Path of a file; "
+            f"got {type(document).__name__}"
+        )
+    if id is not None or corpus is not None:
+        raise ConfigError("id and corpus belong to a file of documents; give it as a Path, such as Path('test.jsonl')")
     if isinstance(document, Document):
         return document
     if not is_decodable(document):

@@ -9,13 +9,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from taxocaps.config import fingerprint
+from taxocaps.config import fingerprint, merge
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.labels import Classes, LabelLists, collect_classes, label_matrix, resolve_labels
 from taxocaps.corpus.readers import CorpusConfig, read_documents
 from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
 from taxocaps.encoding.store import is_store, read_manifest, write_store
-from taxocaps.errors import CorpusError
+from taxocaps.errors import ConfigError, CorpusError
+from taxocaps.files import check_exists
 from taxocaps.metrics.evaluation import Evaluation
 from taxocaps.progress import Progress, silent
 from taxocaps.report.tables import model_card
@@ -28,9 +29,9 @@ from taxocaps.scorers.persistence import load_model, save_model
 from taxocaps.taxonomy.readers import as_taxonomy
 from taxocaps.taxonomy.tree import Taxonomy
 from taxocaps.taxonomy.writers import write_taxonomy
-from taxocaps.workflows.config import RunConfig, resolve_run_config
+from taxocaps.workflows.config import RUN_KEYS, RunConfig, check_same, refuse_both, resolve_run_config
 from taxocaps.workflows.evaluate import evaluate_scores
-from taxocaps.workflows.folders import Existing, TrainingFolder
+from taxocaps.workflows.folders import Existing, TrainingFolder, read_versions
 from taxocaps.workflows.sources import open_documents
 
 __all__ = ["TrainFiles", "TrainReport", "train"]
@@ -114,7 +115,10 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
     """
     began = time.monotonic()
     files, options = _files(files, options)
-    config = config or resolve_run_config(options=options)
+    _check_paths(files)
+    refuse_both(config, options)
+    config = config or resolve_run_config(options=options, beside=_BESIDE)
+    _check_corpus_options(files, config)
     start = load_model(files.start, trust_code=trust_code) if files.start else None
     if start is not None:
         config = _like(start, config)
@@ -138,21 +142,58 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
     return report
 
 
+_FILES = ("taxonomy", "dev", "test", "start")
+_BESIDE = (*_FILES, "existing", "keep", "trust_code", "progress", "tell")
+"""What `train` takes by name beside options."""
+
+
 def _files(files: TrainFiles | Path | str, options: Mapping[str, Any]) -> tuple[TrainFiles, dict[str, Any]]:
-    names = ("taxonomy", "dev", "test", "start")
-    others = {key: value for key, value in options.items() if key not in names}
+    given = {key: options[key] for key in _FILES if options.get(key) is not None}
+    others = {key: value for key, value in options.items() if key not in _FILES}
     if isinstance(files, TrainFiles):
+        if given:
+            raise ConfigError(
+                f"{next(iter(given))} is part of TrainFiles; give it there, or a path in place of TrainFiles"
+            )
         return files, others
-    given = {key: options[key] for key in names if options.get(key) is not None}
     paths = {key: Path(value) for key, value in given.items() if key != "taxonomy"}
     return TrainFiles(Path(files), given.get("taxonomy"), **paths), others
 
 
+def _check_corpus_options(files: TrainFiles, config: RunConfig) -> None:
+    """Refuse options for reading documents where all documents are read already."""
+    others = [key for key in config.overrides.get("corpus", ()) if key != "split"]
+    if others and all(is_store(path) for path in (files.train, files.dev, files.test) if path is not None):
+        raise ConfigError(
+            f"{files.train}: is a store, whose documents are read already; corpus.{others[0]} means nothing for it: "
+            "leave it out, or give it to encode"
+        )
+
+
+def _check_paths(files: TrainFiles) -> None:
+    """Refuse a wrong path at once: options and models take seconds to load."""
+    given = (files.train, files.dev, files.test, files.taxonomy)
+    for path in given:
+        if isinstance(path, str | Path):
+            check_exists(Path(path))
+    if files.start is not None:
+        read_versions(files.start)
+
+
 def _like(start: FittedModel, config: RunConfig) -> RunConfig:
-    """The options of the model to start from, but for how labels are read, and how it is trained and decides."""
-    names = [name for name in ("labels", "validation", "training", "decision") if hasattr(config.options, name)]
-    changes = {name: getattr(config.options, name) for name in names if hasattr(start.config, name)}
-    return replace(config, model=start.name.model, options=start.config.replace(**changes))
+    """The options of the model to start from, changed by those that were given, as far as its weights allow."""
+    theirs, name = start.config.as_mapping(), start.name
+    for key, found in {"model": name.model, "preset": name.preset}.items():
+        if key in config.given and str(config.given[key]).lower() != found.lower():
+            raise ConfigError(f"the model to start from has {key}={found}, not {config.given[key]}; leave it out")
+    options = {key: value for key, value in config.given.items() if key not in RUN_KEYS}
+    ours = type(start.config).model_validate(merge(theirs, options))
+    check_same(start.config, ours, but=_FREE)
+    return replace(config, model=name.model, preset=name.preset, options=ours)
+
+
+_FREE = ("labels", "validation", "decision", "training", "loss", "walks", "label_vectors")
+"""What may differ from the model to start from: how labels are read, and how it is trained and decides."""
 
 
 class _Run:
