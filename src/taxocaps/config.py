@@ -191,6 +191,7 @@ def json_schema(cls: type[Config]) -> dict[str, Any]:
             if name in part.get("properties", {}):
                 part["properties"][name]["description"] = text
         part["description"] = _summary(owner)
+        part["title"] = owner.section or "options"
     return schema
 
 

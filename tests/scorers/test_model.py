@@ -261,3 +261,8 @@ def test_few_documents_validate_themselves(examples):
     assert hold_out(few, 0.1, 0) == (few, few)
     with pytest.raises(CorpusError, match="no documents to learn from"):
         hold_out(examples(0), 0.1, 0)
+
+
+def test_the_name_of_a_model_for_the_command_line():
+    assert ModelName("SVM", "default", 0).flags == "--model SVM"
+    assert ModelName("TGCNN(No-R)", "fast", 0).flags == "--model 'TGCNN(No-R)' --preset fast"

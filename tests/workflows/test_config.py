@@ -226,3 +226,12 @@ def test_what_is_written_is_valid_by_its_schema(model):
     assert [error.message for error in validator.iter_errors(written)] == []
     assert not validator.is_valid({**written, "nonsense": 1})
     assert not validator.is_valid({**written, "text": {"language": 7}})
+
+
+def test_a_schema_names_no_parts_of_the_program():
+    text = json.dumps(config_schema())
+    shown = json.loads(text)
+    titles = [part["title"] for part in shown["$defs"].values() if "title" in part]
+    assert not [title for title in titles if title.endswith("Config")]
+    for word in ("READERS", "load_vectors", "NETWORKS"):
+        assert word not in text

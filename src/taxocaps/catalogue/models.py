@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from taxocaps.errors import ConfigError
 from taxocaps.nn.networks import NETWORKS
+from taxocaps.registry import Registry
 from taxocaps.scorers.base import SCORERS
 
 __all__ = ["MODELS", "PAPER", "VARIANTS", "ModelSpec", "Variant", "all_models", "find_model"]
@@ -15,7 +16,12 @@ __all__ = ["MODELS", "PAPER", "VARIANTS", "ModelSpec", "Variant", "all_models", 
 PAPER = "the HE-AGCRCNN paper"
 """What the variants cite."""
 
-_FAMILIES = {"linear": "a bag of words", "sequence": "a sequence", "graph": "a graph of words"}
+_FAMILIES = {
+    "linear": "a bag of words",
+    "sequence": "a sequence",
+    "graph": "a graph of words",
+    "other": "its package says",
+}
 
 
 @dataclass(frozen=True)
@@ -24,7 +30,8 @@ class ModelSpec:
 
     Attributes:
         name: Its name in the paper.
-        family: How it reads a document: `linear` models as a bag of words, others as a sequence or a graph.
+        family: How it reads a document: `linear` models as a bag of words, others as a sequence or a graph; of a model
+            of another package that may not be known (`other`).
         reads: The encodings that it reads; None for a scorer of another package, whose options decide that.
         summary: What it is, in a few words.
         citation: Where it was published.
@@ -34,7 +41,7 @@ class ModelSpec:
     """
 
     name: str
-    family: Literal["linear", "sequence", "graph"]
+    family: Literal["linear", "sequence", "graph", "other"]
     reads: tuple[str, ...] | None
     summary: str
     citation: str
@@ -309,15 +316,22 @@ def find_model(name: str) -> ModelSpec:
 
 
 def all_models() -> tuple[ModelSpec, ...]:
-    """All models, those of other packages last."""
-    return (*MODELS, *(describe(name) for name, describe in _external_models().items()))
+    """All models, those of other packages last; only what is known of these without loading them."""
+    return (*MODELS, *(_listed(registry, name) for registry in (NETWORKS, SCORERS) for name in _external(registry)))
 
 
 def _external_models() -> Mapping[str, Callable[[str], ModelSpec]]:
     """The names of the networks and scorers that other packages bring, with what makes models of them."""
-    networks = {name: _of_network for name in NETWORKS if NETWORKS.is_external(name)}
-    scorers = {name: _of_scorer for name in SCORERS if SCORERS.is_external(name)}
-    return {**networks, **scorers}
+    return {**dict.fromkeys(_external(NETWORKS), _of_network), **dict.fromkeys(_external(SCORERS), _of_scorer)}
+
+
+def _external(registry: Registry[Any]) -> list[str]:
+    return [name for name in registry if registry.is_external(name)]
+
+
+def _listed(registry: Registry[Any], name: str) -> ModelSpec:
+    package, summary = registry.package(name)
+    return ModelSpec(name, "other", None, summary or f"a {registry.noun}", package, "as its package says", {})
 
 
 def _of_network(name: str) -> ModelSpec:
@@ -333,7 +347,7 @@ def _of_network(name: str) -> ModelSpec:
 def _of_scorer(name: str) -> ModelSpec:
     scorer = SCORERS[name]
     axes = {"scorer": name}
-    return ModelSpec(name, "linear", None, _summary(scorer), _origin(scorer), "as its package says", axes)
+    return ModelSpec(name, "other", None, _summary(scorer), _origin(scorer), "as its package says", axes)
 
 
 def _summary(kind: type) -> str:

@@ -69,7 +69,7 @@ class CorpusConfig(Config):
     """Format and fields of corpus files.
 
     Attributes:
-        format: The format of the files, a name of `READERS`; by default determined by the suffix.
+        format: The format of the files, such as jsonl or csv; by default determined by the suffix.
         text_field: The field with the text. Several fields ("title,body") are joined with newlines; each must be
             present, but may be empty or null.
         tokens_field: The field with tokens, a list or a string split at white space; used if present.

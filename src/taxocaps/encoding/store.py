@@ -102,13 +102,16 @@ def write_store(
     return manifest
 
 
-def open_store(path: Path | str, encoder: DocumentEncoder | None = None) -> EncodedDocuments:
+def open_store(
+    path: Path | str, encoder: DocumentEncoder | None = None, *, flags: str = "--model NAME"
+) -> EncodedDocuments:
     """Open a store for reading.
 
     Args:
         path: Its folder.
         encoder: How a model reads documents; the store must have been made with the same options. None takes the
             options of the store.
+        flags: The options of `taxocaps encode` that name the model, for messages.
 
     Raises:
         StoreError: If there is no store, it is damaged, or its options differ from the encoder's.
@@ -118,8 +121,10 @@ def open_store(path: Path | str, encoder: DocumentEncoder | None = None) -> Enco
     if encoder is None:
         encoders = _encoders_of(path, manifest)
     else:
-        _check_options(path, manifest, encoder)
+        _check_options(path, manifest, encoder, flags)
         encoders = dict(encoder.encoders)
+    if not (path / _VOCABULARY).is_file():
+        raise StoreError(f"{path / _VOCABULARY}: is missing from the store; {_AGAIN}")
     vocabulary = Vocabulary.load(path / _VOCABULARY)
     # Words forgotten while counting millions share one last entry that no vocabulary knows.
     words = (*vocabulary.words, "")
@@ -450,12 +455,12 @@ def _encoders_of(path: Path, manifest: Mapping[str, Any]) -> dict[str, Encoder]:
     return encoders
 
 
-def _check_options(path: Path, manifest: Mapping[str, Any], encoder: DocumentEncoder) -> None:
+def _check_options(path: Path, manifest: Mapping[str, Any], encoder: DocumentEncoder, flags: str) -> None:
     """Refuse a store that was made with other options than a model's, and name the first that differs."""
     stored = {name: one for name, one in encoder.encoders.items() if one.stored}
     for name in stored:
         if name not in manifest["encodings"]:
-            raise StoreError(f"{path}: has no {name}, which the model reads; encode it with --model NAME")
+            raise StoreError(f"{path}: has no {name}, which the model reads; encode it again with {flags}")
     wanted: dict[str, Config] = {TextConfig.section: encoder.pipeline.config.portable}
     wanted |= {one.Config.section: one.config for one in stored.values()}
     if difference := _difference(manifest, wanted):
@@ -463,7 +468,7 @@ def _check_options(path: Path, manifest: Mapping[str, Any], encoder: DocumentEnc
         again = "the model's file of stop words" if ours == "file" else ours
         raise StoreError(
             f"{path}: was encoded with {key}={theirs}, but the model has {ours}; "
-            f"encode it again with --set {key}={again}"
+            f"encode it again with {flags} --set {key}={again}"
         )
     if manifest["hashes"].get("text") != encoder.pipeline.fingerprint:
         raise StoreError(f"{path}: was encoded with other stop words or another tokenizer; {_AGAIN}")

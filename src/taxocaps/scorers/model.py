@@ -1,5 +1,6 @@
 """A fitted model: a scorer with its calibration, its thresholds and its taxonomy; from documents to labels."""
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -40,6 +41,12 @@ class ModelName:
     model: str
     preset: str
     seed: int
+
+    @property
+    def flags(self) -> str:
+        """The same for the command line, such as `--model SVM --preset fast`."""
+        preset = f" --preset {self.preset}" if self.preset != "default" else ""
+        return f"--model {shlex.quote(self.model)}{preset}"
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Requests and responses, as OpenAPI describes them; results are those of `taxocaps.results`."""
 
+import difflib
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
@@ -34,6 +35,8 @@ __all__ = [
 
 C = TypeVar("C", bound=Config)
 
+_LONGEST_NAME = 100
+
 _OPTIONS = {**json_schema(DecisionOptions)["properties"], **json_schema(ExplainOptions)["properties"]}
 
 
@@ -62,11 +65,12 @@ class _Request(BaseModel):
     def _refuse_unknown(cls, given: Any) -> Any:
         unknown = next((name for name in given if name not in cls.model_fields), None) if type(given) is dict else None
         if unknown is not None:
-            allowed = ", ".join(cls.model_fields)
+            nearest = difflib.get_close_matches(unknown[:_LONGEST_NAME], cls.model_fields, n=1)
+            hint = f"did you mean {nearest[0]}?" if nearest else f"allowed: {', '.join(cls.model_fields)}"
             raise PydanticCustomError(
                 "unknown_field",
-                "unknown field; allowed: {allowed}",
-                {"allowed": allowed, "name": unknown.encode("utf-8", "replace").decode()},
+                "unknown field; {hint}",
+                {"hint": hint, "name": unknown.encode("utf-8", "replace").decode()},
             )
         return given
 

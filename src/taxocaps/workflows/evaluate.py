@@ -45,7 +45,7 @@ def evaluate(
     check_exists(path)
     fitted = as_model(model, trust_code=trust_code)
     scores, labels = [], []
-    for encoded in encoded_stream(path, fitted.scorer.encoder, corpus):
+    for encoded in encoded_stream(path, fitted.scorer.encoder, corpus, model=fitted.name):
         scores.append(fitted.scores(encoded))
         labels += [document.labels or () for document in encoded.documents]
         progress("labelling documents", len(labels))

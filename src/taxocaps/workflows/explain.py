@@ -43,7 +43,7 @@ def explain(
     wanted = ExplainOptions.model_validate(options)
     if isinstance(document, Path) and is_store(document):
         fitted = as_model(model, trust_code=trust_code)
-        encoded = find_encoded(document, fitted.scorer.encoder, id, corpus)
+        encoded = find_encoded(document, fitted.scorer.encoder, id, corpus, model=fitted.name)
         space = "" if fitted.scorer.encoder.pipeline.is_by_character else " "
         found = explain_encoded(fitted, encoded, space.join(encoded.tokens.document(0)), wanted)
     else:

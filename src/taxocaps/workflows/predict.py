@@ -59,7 +59,9 @@ def predict(
         check_exists(Path(documents))
     fitted = as_model(model, trust_code=trust_code)
     if isinstance(documents, str | Path):
-        return _predictions(fitted, encoded_stream(Path(documents), fitted.scorer.encoder, corpus, size=_CHUNK), wanted)
+        encoder = fitted.scorer.encoder
+        stream = encoded_stream(Path(documents), encoder, corpus, size=_CHUNK, model=fitted.name)
+        return _predictions(fitted, stream, wanted)
     return predict_documents(fitted, map(_as_document, documents), wanted)
 
 
@@ -98,7 +100,8 @@ def predict_file(
         refuse_same_file(source, output)
     fitted = load_model(model, trust_code=trust_code)
     reading, empty, unlabelled, done = ReadReport(), 0, 0, 0
-    encoded = encoded_stream(source, fitted.scorer.encoder, corpus, size=_CHUNK, report=reading)
+    encoder = fitted.scorer.encoder
+    encoded = encoded_stream(source, encoder, corpus, size=_CHUNK, report=reading, model=fitted.name)
     with atomic_text(output) if str(output) != "-" else nullcontext(sys.stdout) as file:
         for prediction in _predictions(fitted, encoded, options):
             file.write(json.dumps(prediction.as_dict(), ensure_ascii=False) + "\n")

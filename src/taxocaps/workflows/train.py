@@ -202,6 +202,7 @@ class _Run:
     def __init__(self, files: TrainFiles, config: RunConfig, folder: Path, progress: Progress) -> None:
         self._files, self._config, self._folder, self._progress = files, config, folder, progress
         self._encoder = DocumentEncoder(config.options.text, config.options.encodings, os.cpu_count() or 1)
+        self._name = ModelName(config.model, config.preset, config.seed)
         self._documents: dict[str, EncodedDocuments] = {}
         self._lists: dict[str, LabelLists] = {}
         self._labels: dict[str, Any] = {}
@@ -215,7 +216,7 @@ class _Run:
                 store, corpus = path, self._corpus(name)
             else:
                 store, corpus = self._write_store(name, path), None
-            self._documents[name] = open_documents(store, self._encoder, corpus)
+            self._documents[name] = open_documents(store, self._encoder, corpus, model=self._name)
             hashes[name] = str(read_manifest(store)["hashes"].get("source"))
         return hashes
 
@@ -249,7 +250,6 @@ class _Run:
     def fit(self, start: FittedModel | None, context: FitContext) -> FittedModel:
         """Fit the model."""
         config = self._config
-        name = ModelName(config.model, config.preset, config.seed)
         write_taxonomy(self._classes.taxonomy, context.folder / "taxonomy.tsv")  # if it cannot be saved, say so now
         scorer = make_scorer(config.options, self._classes, config.seed, context.threads)
         scorer.encoder = self._encoder
@@ -259,7 +259,7 @@ class _Run:
             validation = Examples(self._documents["dev"], self._labels["dev"])
         else:
             training, validation = hold_out(training, config.options.validation, config.seed)
-        return fit_model(name, scorer, training, validation, context)
+        return fit_model(self._name, scorer, training, validation, context)
 
     def evaluate(self, model: FittedModel) -> Evaluation | None:
         """Measure the finished model on the test documents, if there are any."""
