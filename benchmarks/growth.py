@@ -6,8 +6,8 @@
     python benchmarks/growth.py --only labels batch            # some of the tables
 
 The step is that of `step.py`: forward, weighted margin loss, backward, fused Adam; one thread, all rows filled, each
-case in a process of its own. Beside the peak stands what `estimate_training` says before anything is made; a case whose
-estimate is above 14 GB is not run.
+case in a process of its own. Beside the peak stands what `WordsMatrixNetwork.estimate` says before anything is made; a
+case whose estimate is above 14 GB is not run.
 """
 
 import argparse
@@ -19,8 +19,8 @@ from measure import in_own_process
 from step import BY_NAME, step
 from tables import Rows, Table, publish
 from taxocaps.catalogue.presets import PRESETS, model_config
-from taxocaps.nn.estimate import estimate_training
 from taxocaps.nn.network import Sizes
+from taxocaps.nn.words_matrix import WordsMatrixNetwork
 from taxocaps.scorers.network import NetworkModelConfig
 
 MODEL = "HE-AGCRCNN"
@@ -68,7 +68,7 @@ class Growth:
         before = None
         for size in AXES[axis]:
             case = replace(base, **{axis: size})
-            estimate = estimate_training(self.config.network, self._sizes(case), case.batch).memory
+            estimate = WordsMatrixNetwork.estimate(self.config.network, self._sizes(case), case.batch).memory
             if estimate > AT_MOST:
                 rows.append((f"{size:,}", "too large", *[""] * 5, f"{estimate / 2**20:,.0f} MB", ""))
                 continue

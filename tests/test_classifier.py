@@ -618,3 +618,22 @@ def test_a_classifier_of_characters_can_be_fitted_again_after_loading(small_opti
     classifier.save(tmp_path / "model")
     again = clone(taxocaps.load(tmp_path / "model")).fit(TEXTS, LISTS)
     assert np.array_equal(again.predict_proba(TEXTS), classifier.predict_proba(TEXTS))
+
+
+def test_what_decides_a_run_of_the_command_line_is_no_option():
+    with pytest.raises(ConfigError, match=r"^the classifier has no option seed; give the seed as random_state$"):
+        TaxoCapsClassifier("SVM", seed=5).fit(["a b"], [["x"]])
+    with pytest.raises(ConfigError, match=r"^the classifier has no option corpus__text_field: it is given texts"):
+        TaxoCapsClassifier("SVM", corpus__text_field="body").fit(["a b"], [["x"]])
+    with pytest.raises(ConfigError, match=r"key randomstate; did you mean random_state\?$"):
+        TaxoCapsClassifier("SVM", randomstate=3).fit(["a b"], [["x"]])
+
+
+def test_each_fit_tells_its_progress_from_the_start(capsys):
+    classifier = TaxoCapsClassifier("SVM", verbose=1, bag__min_documents=1)
+    told = []
+    for _ in range(2):
+        classifier.fit(["one word"] * 3, [["x"]] * 3)
+        told.append(capsys.readouterr().err)
+    assert told[0]
+    assert told[0] == told[1]

@@ -36,6 +36,31 @@ class Whole(Config):
     title: str = ""
 
 
+class Pair(Config):
+    one: Whole = Whole()
+    two: Whole = Whole()
+
+
+@pytest.mark.parametrize(
+    ("layer", "message"),
+    [
+        ({"one": {"stage": {"windw": 4}}}, "unknown configuration key one.stage.windw; did you mean one.stage.window?"),
+        ({"two": {"titel": "t"}}, "unknown configuration key two.titel; did you mean two.title?"),
+        ({"one": {"stage": {"window": 1}}}, "one.stage.window must be at least 2; got 1"),
+        ({"two": {"stage": {"rate": True}}}, "two.stage.rate must be a number or text; got True"),
+    ],
+)
+def test_a_key_of_a_section_in_a_section_has_its_full_name(layer, message):
+    with pytest.raises(ConfigError) as caught:
+        resolve(Pair, layer)
+    assert str(caught.value) == message
+
+
+def test_the_nearest_key_may_differ_in_its_case():
+    with pytest.raises(ConfigError, match=r"key stage\.BOUND; did you mean stage\.bound\?$"):
+        resolve(Whole, {"stage": {"BOUND": True}})
+
+
 def test_layers_win_in_order():
     made = resolve(Whole, {"stage": {"window": 4, "names": ["x"]}, "title": "t"}, {"stage": {"window": 5}})
     assert made == Whole(stage=Stage(window=5, names=("x",)), title="t")

@@ -102,6 +102,9 @@ def test_a_mistake_of_our_own_is_no_error_of_the_user(module):
 
 def test_an_installed_package_adds_to_a_registry(numbers, install):
     install("their_numbers", "e = 2.7\npi = 3\n", numbers, e="e", pi="pi")
+    message = "^the number pi of the package their_numbers is passed over: one of this name is built in$"
+    with pytest.warns(UserWarning, match=message):
+        assert "e" in numbers
     assert list(numbers) == ["pi", "three", "e"]
     assert len(numbers) == 3
     assert numbers.is_external("e")
@@ -111,6 +114,14 @@ def test_an_installed_package_adds_to_a_registry(numbers, install):
     assert not numbers.is_external("pi")
     assert numbers["pi"] > 3.14
     assert not numbers.is_external("nothing")
+
+
+def test_two_packages_of_one_name(numbers, install):
+    install("their_numbers", "e = 2.7\n", numbers, e="e")
+    install("other_numbers", "e = 3\n", numbers, e="e")
+    message = r"^the number e of the package \w+ is passed over: one of this name the package \w+ has, too$"
+    with pytest.warns(UserWarning, match=message):
+        assert numbers.is_external("e")
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -25,7 +25,7 @@ from taxocaps.explanations.explanation import Explanation
 from taxocaps.files import atomic_folder
 from taxocaps.metrics.classification import flat_metrics
 from taxocaps.metrics.evaluation import Evaluation
-from taxocaps.progress import Progress, silent
+from taxocaps.progress import silent
 from taxocaps.scorers.base import Examples, FitContext, ModelConfig, make_scorer
 from taxocaps.scorers.decision import DecisionOptions
 from taxocaps.scorers.model import FittedModel, ModelName, fit_model
@@ -33,7 +33,7 @@ from taxocaps.scorers.persistence import load_model, save_model
 from taxocaps.taxonomy.readers import as_taxonomy
 from taxocaps.taxonomy.tree import Taxonomy
 from taxocaps.text.pipeline import Content
-from taxocaps.workflows.config import resolve_run_config
+from taxocaps.workflows.config import check_same, resolve_run_config
 from taxocaps.workflows.explain import explain
 
 __all__ = ["TaxoCapsClassifier", "load"]
@@ -122,15 +122,18 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 new, and words that it does not know stay unknown.
             context: Where checkpoints go, who is told of progress, and more; by default a temporary folder.
         """
-        run = resolve_run_config(options={**self.options, "model": self.model, "preset": self.preset})
+        _check_options(self.options)
+        given = {**self.options, "model": self.model, "preset": self.preset}
+        run = resolve_run_config(options=given, beside=self._get_param_names())
         config = run.options
         if start is not None:
-            _check_start(start, config)
+            check_is_fitted(start)
+            check_same(start.model_.config, config, but=_FREE)
         targets = self._targets(y, config, start)
         name = ModelName(run.model, run.preset, self._seed())
         with tempfile.TemporaryDirectory() as temporary:
             context = context or FitContext(
-                Path(temporary), threads=os.cpu_count() or 1, progress=_print_progress if self.verbose else silent
+                Path(temporary), threads=os.cpu_count() or 1, progress=_PrintedProgress() if self.verbose else silent
             )
             context.folder.mkdir(parents=True, exist_ok=True)
             scorer = make_scorer(config, targets.classes, name.seed, context.threads)
@@ -298,6 +301,9 @@ def load(path: str | os.PathLike[str], *, trust_code: bool = False) -> TaxoCapsC
 
 Form = Literal["names", "single", "matrix", "frame"]
 
+_FREE = ("labels", "validation", "decision", "training", "vocabulary", "vectors", "loss", "walks", "label_vectors")
+"""What may differ from the classifier to start from, whose words are taken as they are."""
+
 _NO_LABELS = "no document carries a label; there is nothing to learn"
 
 
@@ -426,20 +432,14 @@ def _from_matrix(y: Any, taxonomy: Taxonomy | None, config: LabelConfig, known: 
     return Targets("matrix", known, matrix, config=config)
 
 
-def _check_start(start: TaxoCapsClassifier, config: ModelConfig) -> None:
-    """Weights fit only a network of the same shape over words of the same kind."""
-    check_is_fitted(start)
-    theirs, ours = start.model_.config.as_mapping(), config.as_mapping()
-    if theirs["scorer"] != ours["scorer"]:
-        raise ConfigError(f"the model to start from is {theirs['scorer']}, not {ours['scorer']}")
-    free = {"labels", "validation", "decision", "training", "vocabulary", "vectors", "loss", "walks", "label_vectors"}
-    for section in (name for name in ours if isinstance(ours[name], dict) and name not in free):
-        for key, value in ours[section].items():
-            found = theirs.get(section, {}).get(key)
-            if found != value:
-                raise ConfigError(
-                    f"the model to start from has {section}.{key}={found}, not {value}; use the same options"
-                )
+def _check_options(options: Mapping[str, Any]) -> None:
+    """Refuse what decides a run of the command line, but not this classifier."""
+    for key in options:
+        section = key.replace("__", ".").partition(".")[0]
+        if section == "seed":
+            raise ConfigError("the classifier has no option seed; give the seed as random_state")
+        if section == "corpus":
+            raise ConfigError(f"the classifier has no option {key}: it is given texts, and reads no files")
 
 
 def _check_texts(X: Any) -> Sequence[Content]:
@@ -487,6 +487,3 @@ class _PrintedProgress:
         if stage != self._stage or done == total:
             self._stage = stage
             sys.stderr.write(f"{stage}: {done:,}{f' of {total:,}' if total else ''}{f' ({note})' if note else ''}\n")
-
-
-_print_progress: Progress = _PrintedProgress()

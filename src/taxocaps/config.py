@@ -20,7 +20,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
 from pydantic.fields import FieldInfo
 
 from taxocaps.errors import ConfigError
@@ -62,32 +70,25 @@ class Config(BaseModel):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _report_in_one_line(cls, given: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+    def _report_in_one_line(cls, given: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
         if isinstance(given, cls):
             return given
+        place = given.place if isinstance(given, _Section) else cls.section
         if not isinstance(given, Mapping):
-            raise ConfigError(f"{cls.section or 'the configuration'} is a section of keys; got {given!r}")
-        cls._refuse_unknown(given)
-        _refuse_booleans(cls, given)
+            raise ConfigError(f"{place or 'the configuration'} is a section of keys; got {given!r}")
+        for name in given:
+            if name not in cls.model_fields:
+                raise ConfigError(_unknown_key(cls, place, str(name), (info.context or {}).get("beside", ())))
+        _refuse_booleans(cls, place, given)
         try:
-            return handler({name: _number(cls, name, value) for name, value in given.items()})
+            return handler({name: _prepared(cls, place, name, value) for name, value in given.items()})
         except ValidationError as error:
-            raise ConfigError(_message(cls, error, given)) from None
+            raise ConfigError(_message(cls, place, error, given)) from None
 
     @classmethod
     def key(cls, name: str) -> str:
         """The full name of a field as users write it, such as `graph.window`."""
-        return f"{cls.section}.{name}" if cls.section else name
-
-    @classmethod
-    def keys(cls) -> list[str]:
-        """The full names of all fields, those of sections included."""
-        found: list[str] = []
-        for name, field in cls.model_fields.items():
-            kind = field.annotation
-            is_section = isinstance(kind, type) and issubclass(kind, Config)
-            found += kind.keys() if is_section else [cls.key(name)]  # type: ignore[union-attr]
-        return found
+        return _key(cls.section, name)
 
     def replace(self, **changes: Any) -> Self:
         """A validated copy with some fields changed."""
@@ -96,12 +97,6 @@ class Config(BaseModel):
     def as_mapping(self) -> dict[str, Any]:
         """The configuration as nested plain values, ready for YAML or JSON."""
         return self.model_dump(mode="json")
-
-    @classmethod
-    def _refuse_unknown(cls, given: Mapping[str, Any]) -> None:
-        for name in given:
-            if name not in cls.model_fields:
-                raise ConfigError(_unknown_key(cls, str(name)))
 
 
 def resolve(cls: type[C], *layers: Mapping[str, Any]) -> C:
@@ -196,6 +191,7 @@ def json_schema(cls: type[Config]) -> dict[str, Any]:
             if name in part.get("properties", {}):
                 part["properties"][name]["description"] = text
         part["description"] = _summary(owner)
+        part["title"] = owner.section or "options"
     return schema
 
 
@@ -250,12 +246,42 @@ def _parsed(text: str) -> Any:
         return text
 
 
-def _unknown_key(cls: type[Config], name: str) -> str:
-    key = cls.key(name)
-    siblings = [cls.key(field) for field in cls.model_fields]
-    nearest = difflib.get_close_matches(key, [*siblings, *cls.keys()], n=1, cutoff=0.4)
-    hint = f"did you mean {nearest[0]}?" if nearest else f"allowed: {', '.join(siblings)}"
+class _Section(dict[str, Any]):
+    """The keys of a section, and the full name of its place, which differs from its usual one in nested sections."""
+
+    def __init__(self, content: Mapping[str, Any], place: str) -> None:
+        super().__init__(content)
+        self.place = place
+
+
+def _key(place: str, name: str) -> str:
+    return f"{place}.{name}" if place else name
+
+
+def _keys(cls: type[Config], place: str) -> Iterable[str]:
+    """The full names of all fields, those of sections included."""
+    for name, field in cls.model_fields.items():
+        kind, key = field.annotation, _key(place, name)
+        if isinstance(kind, type) and issubclass(kind, Config):
+            yield from _keys(kind, key)
+        else:
+            yield key
+
+
+def _unknown_key(cls: type[Config], place: str, name: str, beside: Iterable[str]) -> str:
+    key = _key(place, name)
+    siblings = [_key(place, field) for field in cls.model_fields]
+    known = {one.lower(): one for one in (*_keys(cls, place), *siblings, *(() if place else beside))}
+    nearest = difflib.get_close_matches(key.lower(), known, n=1, cutoff=0.4)
+    hint = f"did you mean {known[nearest[0]]}?" if nearest else f"allowed: {', '.join(siblings)}"
     return f"unknown configuration key {key}; {hint}"
+
+
+def _prepared(cls: type[Config], place: str, name: str, value: Any) -> Any:
+    """A value as pydantic takes it: a section with its place, a choice among numbers as one of them."""
+    if isinstance(value, Mapping):
+        return _Section(value, _key(place, name))
+    return _number(cls, name, value)
 
 
 def _number(cls: type[Config], name: str, value: Any) -> Any:
@@ -265,12 +291,12 @@ def _number(cls: type[Config], name: str, value: Any) -> Any:
     return next((choice for choice in choices if isinstance(choice, int) and str(choice) == value), value)
 
 
-def _refuse_booleans(cls: type[Config], given: Mapping[str, Any]) -> None:
+def _refuse_booleans(cls: type[Config], place: str, given: Mapping[str, Any]) -> None:
     """True would pass for the number 1."""
     for name, value in given.items():
         annotation = str(cls.model_fields[name].annotation)
         if isinstance(value, bool) and "bool" not in annotation and "Any" not in annotation:
-            raise ConfigError(f"{cls.key(name)} must be a number or text; got {value!r}")
+            raise ConfigError(f"{_key(place, name)} must be a number or text; got {value!r}")
 
 
 _KINDS = {
@@ -285,7 +311,7 @@ _KINDS = {
 }
 
 
-def _message(cls: type[Config], error: ValidationError, given: Mapping[str, Any]) -> str:
+def _message(cls: type[Config], place: str, error: ValidationError, given: Mapping[str, Any]) -> str:
     """The first bad field in one line; alternatives of a union are joined by "or"."""
     problems = error.errors(include_url=False)
     first = problems[0]
@@ -294,7 +320,7 @@ def _message(cls: type[Config], error: ValidationError, given: Mapping[str, Any]
     name = str(first["loc"][0])
     alternatives = [_problem(cls, name, one) for one in problems if one["loc"][:1] == first["loc"][:1]]
     text = " or ".join(dict.fromkeys(alternatives)).replace(" or must be", " or")
-    return f"{cls.key(name)} {text}; got {given.get(name)!r}"
+    return f"{_key(place, name)} {text}; got {given.get(name)!r}"
 
 
 def _problem(cls: type[Config], name: str, problem: Any) -> str:

@@ -20,6 +20,7 @@ __all__ = [
     "atomic_folder",
     "atomic_path",
     "atomic_text",
+    "check_exists",
     "format_stem",
     "format_suffix",
     "is_decodable",
@@ -174,6 +175,16 @@ def atomic_path(path: Path) -> Iterator[Path]:
         with part.open("rb+") as file:
             os.fsync(file.fileno())
         part.replace(path)
+
+
+def check_exists(path: Path) -> None:
+    """Refuse an input that is not there; `-` is standard input.
+
+    Raises:
+        FileError: If there is neither a file nor a folder.
+    """
+    if str(path) != "-" and not path.exists():
+        raise FileError(f"{path}: no such file or folder; check the path")
 
 
 def refuse_same_file(source: Path, target: Path) -> None:

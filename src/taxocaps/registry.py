@@ -7,6 +7,7 @@ A package adds to a registry by an entry point of its group, such as in its `pyp
 """
 
 import difflib
+import warnings
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from importlib import import_module
@@ -19,7 +20,14 @@ __all__ = ["Registry", "import_extra"]
 
 T = TypeVar("T")
 
-_EXTRAS = {"torch": "networks", "lightning": "networks", "gensim": "networks", "pyarrow": "parquet", "spacy": "spacy"}
+_EXTRAS = {
+    **dict.fromkeys(("torch", "lightning", "gensim"), "networks"),
+    **dict.fromkeys(("fastapi", "uvicorn", "prometheus_client"), "serve"),
+    "pyarrow": "parquet",
+    "rdflib": "skos",
+    "spacy": "spacy",
+    "matplotlib": "plot",
+}
 """Which extra brings a library."""
 
 
@@ -68,6 +76,12 @@ class Registry(Mapping[str, T], Generic[T]):
         """Whether another package brings the thing: code that a model from a stranger must not run unasked."""
         return name not in self._table and name in self._external
 
+    def package(self, name: str) -> tuple[str, str]:
+        """The name and the summary of the package that brings an external thing; nothing is loaded."""
+        point = self._external[name]
+        summary = (point.dist.metadata["Summary"] if point.dist else None) or ""
+        return _package(point), summary
+
     def check(self, name: str) -> str:
         """The name itself, if there is such a thing; nothing is loaded.
 
@@ -82,7 +96,14 @@ class Registry(Mapping[str, T], Generic[T]):
 
     @cached_property
     def _external(self) -> dict[str, EntryPoint]:
-        return {point.name: point for point in entry_points(group=self.group)}
+        found: dict[str, EntryPoint] = {}
+        for point in entry_points(group=self.group):
+            if point.name in self._table or point.name in found:
+                other = "is built in" if point.name in self._table else f"{_package(found[point.name])} has, too"
+                message = f"the {self.noun} {point.name} of {_package(point)} is passed over: one of this name {other}"
+                warnings.warn(message, stacklevel=2)
+            found.setdefault(point.name, point)
+        return found
 
     def _load(self, name: str) -> T:
         self.check(name)
@@ -102,12 +123,15 @@ class Registry(Mapping[str, T], Generic[T]):
         except Exception as error:
             if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in _EXTRAS:
                 raise
-            package = f" of the package {point.dist.name}" if point.dist else ""
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             raise TaxocapsError(
-                f"the {self.noun} {name}{package} ({point.value}) cannot be loaded: {reason}; "
+                f"the {self.noun} {name} of {_package(point)} ({point.value}) cannot be loaded: {reason}; "
                 "update the package, or uninstall it"
             ) from error
+
+
+def _package(point: EntryPoint) -> str:
+    return f"the package {point.dist.name if point.dist else point.module}"
 
 
 def import_extra(module: str, purpose: str) -> Any:

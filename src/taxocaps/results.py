@@ -1,11 +1,12 @@
 """What users get: predictions, model cards and reports, the same types for Python, the command line, HTTP and pages."""
 
+import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["FitReport", "ModelCard", "Prediction", "ScoredLabel", "Standing", "TaxonomyLabel", "TaxonomyView", "finite"]
+__all__ = ["FitReport", "ModelCard", "Prediction", "ScoredLabel", "Standing", "TaxonomyLabel", "TaxonomyView", "plain"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,7 @@ class ModelCard:
         hierarchy: What it does about ancestors.
         rule: How it chooses labels.
         at_least: Labels that every document gets.
+        takes_best: Whether it gives the best labels of a document instead of those above their thresholds.
         parameters: The number of learned weights.
         epochs: Epochs that were trained; 0 for models without epochs.
         best_epoch: The one that was kept.
@@ -115,6 +117,7 @@ class ModelCard:
     hierarchy: str
     rule: str
     at_least: int
+    takes_best: bool = False
     parameters: int = 0
     epochs: int = 0
     best_epoch: int = 0
@@ -144,14 +147,16 @@ class TaxonomyView:
     labels: tuple[TaxonomyLabel, ...]
 
 
-def finite(value: Any) -> Any:
-    """Plain values with None for the numbers that JSON does not have.
+def plain(value: Any) -> Any:
+    """Any result as JSON has it: dataclasses as dicts, keys as text, and None for numbers that are not finite.
 
-    >>> finite({"f1": float("nan"), "counts": (1, 2)})
-    {'f1': None, 'counts': [1, 2]}
+    >>> plain({"f1": float("nan"), "counts": (1, 2), ("train", "test"): 3})
+    {'f1': None, 'counts': [1, 2], 'train + test': 3}
     """
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):
-        return {str(key): finite(item) for key, item in value.items()}
+        return {" + ".join(key) if isinstance(key, tuple) else str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [finite(item) for item in value]
+        return [plain(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

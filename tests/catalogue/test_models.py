@@ -174,7 +174,14 @@ def test_networks_of_other_packages_are_models(install):
     assert (found.summary, found.citation) == ("An LSTM of their own", "the package their_models")
     assert model_config("their-lstm", "fast").network.kind == "their-lstm"
     assert model_config("their-lstm", "fast").loss.kind == "cross-entropy"
-    assert all_models() == (*MODELS, found)
+
+
+def test_models_of_other_packages_are_listed_without_being_loaded(install):
+    install("their_models", THEIRS, NETWORKS, their_lstm="TheirLSTM")
+    *ours, theirs = all_models()
+    assert tuple(ours) == MODELS
+    assert (theirs.name, theirs.citation, theirs.summary) == ("their-lstm", "the package their_models", "a network")
+    assert "their_models" not in sys.modules
 
 
 def test_scorers_of_other_packages_are_models(install):

@@ -144,3 +144,34 @@ def test_labelling_with_a_linear_model_loads_no_heavy_library(linear_model, toy_
     )
     words = [toy_files.documents if option == "FILE" else option for option in options]
     assert python(code, "predict", linear_model, *words).splitlines()[-1] == "0 []"
+
+
+WRONG = """
+import resource, sys
+from taxocaps.cli.main import main
+
+try:
+    main(sys.argv[1:])
+except SystemExit:
+    print("torch" in sys.modules, resource.getrusage(resource.RUSAGE_SELF).ru_utime)
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("train", "--train", "nope.jsonl", "--out", "model"),
+        ("train", "--train", "DOCUMENTS", "--test", "nope.jsonl", "--out", "model"),
+        ("train", "--train", "DOCUMENTS", "--from", "nope", "--out", "model"),
+        ("encode", "nope.jsonl", "--out", "store"),
+        ("predict", "MODEL", "nope.jsonl"),
+        ("evaluate", "MODEL", "nope.jsonl"),
+        ("explain", "MODEL", "--input", "nope.jsonl", "--id", "1"),
+    ],
+    ids=" ".join,
+)
+def test_a_wrong_path_is_told_before_anything_is_loaded(toy_model, toy_files, words):
+    places = {"MODEL": toy_model, "DOCUMENTS": toy_files.documents}
+    has_torch, seconds = python(WRONG, *(places.get(word, word) for word in words)).split()
+    assert has_torch == "False"
+    assert float(seconds) < 3  # about 0.4 on a machine with nothing else to do

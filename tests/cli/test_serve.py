@@ -1,6 +1,5 @@
 """`taxocaps serve`: as a process of its own, until it is told to stop."""
 
-import importlib.util
 import json
 import os
 import re
@@ -130,6 +129,5 @@ def test_mistakes(run, check_refused, toy_model, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("library", ["fastapi", "uvicorn", "prometheus_client"])
 def test_the_extra_that_is_missing_is_named(run, check_refused, toy_model, monkeypatch, library):
-    find = importlib.util.find_spec
-    monkeypatch.setattr("importlib.util.find_spec", lambda name, *rest: None if name == library else find(name, *rest))
+    monkeypatch.setitem(sys.modules, library, None)
     check_refused(run("serve", toy_model), library, "pip install 'taxocaps[serve]'")

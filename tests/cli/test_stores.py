@@ -95,3 +95,72 @@ def test_a_store_with_other_options_is_refused_with_the_option(
         check_refused(train("model", *(word for pair in parts.items() for word in pair)), message)
     assert [path.name for path in tmp_path.iterdir()] == ["store"]
     assert train("model", "--train", store, "--set", "text.numbers=drop") == (0, "", "")
+
+
+ENSEMBLE = """
+import numpy as np
+
+from taxocaps.catalogue.presets import model_config
+from taxocaps.linear.config import LinearConfig
+from taxocaps.scorers.base import ModelConfig, Scorer, make_scorer
+
+GRAPH = model_config("TGCNN", "default").graph
+
+class PairConfig(ModelConfig):
+    scorer: str = "pair"
+    graph: type(GRAPH) = GRAPH
+    linear: LinearConfig = LinearConfig()
+
+    @property
+    def encodings(self):
+        return {"words-matrix": self.graph}
+
+class Pair(Scorer):
+    'A linear model, twice.'
+
+    Config = PairConfig
+    explainer = "occlusion"
+
+    def __init__(self, config, classes, seed=0):
+        super().__init__(config, classes, seed)
+        options = model_config("SVM", "default", {"bag": {"min_documents": 1}})
+        self._members = {name: make_scorer(options, classes, seed) for name in ("one", "two")}
+
+    @property
+    def members(self):
+        return self._members
+
+    @property
+    def vocabulary(self):
+        return self.members["one"].vocabulary
+
+    @property
+    def parameters(self):
+        return sum(member.parameters for member in self.members.values())
+
+    def fit(self, training, validation, context):
+        assert len(training.documents.encoding("words-matrix").lengths)
+        return [member.fit(training, validation, context) for member in self.members.values()][0]
+
+    def scores(self, documents):
+        return np.mean([member.scores(documents) for member in self.members.values()], axis=0)
+
+    def _save(self, folder):
+        pass
+
+    def _load(self, folder):
+        pass
+"""
+
+
+def test_a_store_for_an_ensemble_of_another_package(run, install, toy_files, tmp_path, check_refused):
+    from taxocaps.scorers.base import SCORERS
+
+    install("their_pair", ENSEMBLE, SCORERS, pair="Pair")
+    options = ("--model", "pair", "--set", "graph.N=9", "--quiet")
+    assert run("encode", toy_files.documents, "--out", tmp_path / "store", *options) == (0, "", "")
+    assert (tmp_path / "store" / "words-matrix").is_dir()
+    files = ("--train", tmp_path / "store", "--taxonomy", toy_files.taxonomy, "--out", tmp_path / "model")
+    assert run("train", *files, *options) == (0, "", "")
+    wrong = run("encode", toy_files.documents, "--out", tmp_path / "other", "--model", "pair", "--set", "graph.windo=9")
+    check_refused(wrong, "unknown configuration key graph.windo; did you mean graph.window?")

@@ -218,18 +218,10 @@ def test_an_interrupted_run(check_refused, train, tmp_path, monkeypatch):
 def test_starting_from_a_model(check_refused, train, toy_model, tmp_path):
     (tmp_path / "new.jsonl").write_text(GOOD.replace("Sport", "Geology") * 3)
     check_refused(train("--from", toy_model, "--quiet", documents=tmp_path / "new.jsonl"), "'Geology'")
-    options = (
-        "--from",
-        toy_model,
-        "--unknown-labels",
-        "add",
-        "--quiet",
-        "--set",
-        "network.units=99",
-        "--model",
-        "tgcnn",
-    )
-    assert train(*options, documents=tmp_path / "new.jsonl") == (0, "", "")
+    options = ("--from", toy_model, "--unknown-labels", "add", "--quiet")
+    other = train(*options, "--set", "network.dropout=0.9", documents=tmp_path / "new.jsonl")
+    check_refused(other, "the model to start from has network.dropout=", "not 0.9")
+    assert train(*options, "--model", "he-agcrcnn", documents=tmp_path / "new.jsonl") == (0, "", "")
     before, after = (json.loads((folder / "labels.json").read_text()) for folder in (toy_model, tmp_path / "model"))
     assert after == [*before, "Geology"]
     config = (tmp_path / "model" / "config.yaml").read_text()

@@ -122,7 +122,9 @@ def test_a_store_tells_which_option_differs(store, encoder):
 def test_a_store_without_what_a_model_reads(tmp_path, documents, encoder):
     folder = make(tmp_path / "store", documents, DocumentEncoder(TextConfig(), {}))
     assert open_store(folder).encodings == {}
-    with pytest.raises(StoreError, match="has no words-matrix, which the model reads; encode it with --model"):
+    with pytest.raises(
+        StoreError, match="has no words-matrix, which the model reads; encode it again with --model NAME"
+    ):
         open_store(folder, encoder)
 
 
@@ -167,6 +169,7 @@ DAMAGE = [
     (lambda folder: _changed(folder, lambda m: m["arrays"].update({"tokens/ids": 7})), r"ids\.npy: does not match"),
     (lambda folder: _changed(folder, lambda m: m.update(arrays={})), "tokens: is missing from the store"),
     (lambda folder: (folder / "tokens" / "ids.npy").write_bytes(b""), r"ids\.npy: damaged or cut off"),
+    (lambda folder: (folder / "vocabulary.tsv").unlink(), r"vocabulary\.tsv: is missing from the store; encode"),
     (
         lambda folder: (folder / "words-matrix" / "words.npy").write_bytes(
             (folder / "words-matrix" / "words.npy").read_bytes()[:-7]

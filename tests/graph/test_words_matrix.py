@@ -43,7 +43,7 @@ def encode(texts, ends, config, threads=1):
     return encode_documents(tokens, offsets, ids, config, sentence_ends=sentence_ends, threads=threads), ids
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(documents(), configs, st.integers(1, 3))
 def test_compiled_rows_equal_readable_rows(generated, config, threads):
     check_equal(*generated, config, threads)

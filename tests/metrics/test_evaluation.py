@@ -8,13 +8,10 @@ import sys
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from sklearn.metrics import accuracy_score, precision_recall_fscore_support
-from sklearn.metrics import hamming_loss as sklearn_hamming_loss
 
-from taxocaps.errors import ConfigError
 from taxocaps.metrics.calibration import calibration_error
 from taxocaps.metrics.classification import flat_metrics, hierarchical_metrics, per_label, per_level
-from taxocaps.metrics.evaluation import METRICS, Evaluated, evaluate
+from taxocaps.metrics.evaluation import METRICS, evaluate
 from taxocaps.metrics.ranking import ranking_metrics
 
 NAMES = ("a", "b", "c", "d")
@@ -93,32 +90,11 @@ def test_shapes_must_match(arrays):
         evaluate(truth, predicted, names=NAMES, scores=scores[:5])
 
 
-def test_metrics_can_be_looked_up_by_name(arrays):
-    truth, predicted, scores = arrays
-    evaluated = Evaluated(truth, predicted, scores, NAMES)
-    dense = truth.toarray(), predicted.toarray()
-    for average in ("micro", "macro", "samples"):
-        expected = precision_recall_fscore_support(*dense, average=average, zero_division=0)[:3]
-        found = [METRICS[f"{average}_{name}"](evaluated) for name in ("precision", "recall", "f1")]
-        assert found == pytest.approx(expected)
-    assert METRICS["subset_accuracy"](evaluated) == accuracy_score(*dense)
-    assert METRICS["hamming_loss"](evaluated) == pytest.approx(sklearn_hamming_loss(*dense))
-    ranking = ranking_metrics(truth, scores)
-    assert METRICS["precision_at_1"](evaluated) == ranking.precision[1]
-    assert METRICS["precision_at_5"](evaluated) == ranking.precision[5]
-    assert METRICS["ndcg_at_5"](evaluated) == ranking.ndcg[5]
-    assert METRICS["expected_calibration_error"](evaluated) == calibration_error(truth, scores)
-
-
-def test_metrics_of_scores_are_not_defined_without_scores(arrays):
-    evaluated = Evaluated(*arrays[:2], None, NAMES)
-    undefined = {name for name in METRICS if np.isnan(METRICS[name](evaluated))}
-    assert undefined == {"precision_at_1", "precision_at_5", "ndcg_at_5", "expected_calibration_error"}
-
-
-def test_an_unknown_metric_is_refused_with_the_nearest():
-    with pytest.raises(ConfigError, match=r"^no metric is called 'mikro_f1'; did you mean micro_f1\?$"):
-        METRICS["mikro_f1"]
+def test_the_registry_has_the_metrics_of_other_packages_only(install, arrays):
+    assert not list(METRICS)
+    install("their_metrics", "def count(evaluated):\n    return evaluated.chosen.nnz\n", METRICS, count="count")
+    truth, predicted, _ = arrays
+    assert evaluate(truth, predicted, names=NAMES).extra == {"count": predicted.nnz}
 
 
 PLUGIN = """
@@ -137,12 +113,7 @@ def broken(evaluated):
 
 PROGRAM = """
 import json
-import os
-import subprocess
-import sys
 from scipy.sparse import csr_array
-from sklearn.metrics import accuracy_score, precision_recall_fscore_support
-from sklearn.metrics import hamming_loss as sklearn_hamming_loss
 from taxocaps.errors import TaxocapsError
 from taxocaps.metrics.evaluation import METRICS, evaluate
 

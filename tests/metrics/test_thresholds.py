@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
-from sklearn.metrics import f1_score
 
 import taxocaps.metrics.thresholds
 from taxocaps.metrics.classification import flat_metrics, label_counts
@@ -18,7 +17,7 @@ def best_by_trying(truth, scores, limit=None):
     best = (0.0, None)
     for threshold in sorted(set(scores.ravel().tolist()), reverse=True):
         predicted = scores >= threshold
-        f1 = f1_score(truth.ravel(), predicted.ravel(), zero_division=0)
+        f1 = 2 * (truth & predicted).sum() / max(1, truth.sum() + predicted.sum())  # scikit-learn takes 1 ms for it
         if (limit is None or predicted.sum() <= limit) and f1 > best[0] + 1e-12:
             best = (f1, threshold)
     return best

@@ -7,7 +7,6 @@ import sys
 
 import pytest
 
-from taxocaps.nn.estimate import estimate_training
 from taxocaps.nn.network import Sizes
 from taxocaps.nn.words_matrix import WordsMatrixConfig, WordsMatrixNetwork
 
@@ -47,7 +46,7 @@ def test_parameters_are_counted_exactly(axes, more):
     small = {"filters": (5, 4), "units": 3, "channels": 3, "capsule_size": 2, "label_capsule_size": 5, "hidden": (6, 5)}
     config = WordsMatrixConfig(**small, **axes, **more)
     network = WordsMatrixNetwork(config, SIZES)
-    found = estimate_training(config, SIZES, 8).parameters
+    found = WordsMatrixNetwork.estimate(config, SIZES, 8).parameters
     assert found == sum(parameter.numel() for parameter in network.parameters())
 
 
@@ -56,18 +55,18 @@ def test_parameters_are_counted_exactly(axes, more):
 def test_more_of_anything_takes_more_memory(axes, preset):
     config = WordsMatrixConfig(**preset, **axes)
     sizes = Sizes(vocabulary=1_000, D=50, N=20, T=20, labels=20)
-    base = estimate_training(config, sizes, 8)
+    base = WordsMatrixNetwork.estimate(config, sizes, 8)
     assert base.memory > 4 * base.parameters
-    assert estimate_training(config, sizes, 16).memory > base.memory
+    assert WordsMatrixNetwork.estimate(config, sizes, 16).memory > base.memory
     for size in ("vocabulary", "D", "N", "T", "labels"):
         larger = dataclasses.replace(sizes, **{size: 2 * getattr(sizes, size)})
-        assert estimate_training(config, larger, 8).memory > base.memory, size
+        assert WordsMatrixNetwork.estimate(config, larger, 8).memory > base.memory, size
 
 
 def test_nothing_is_allocated():
     """The paper's EUR-Lex network with a matrix for every capsule and label would take two hundred gigabytes."""
     config = WordsMatrixConfig(**{**PAPER, "label_capsule_size": 64}, sharing="none", compress=None)
-    found = estimate_training(config, Sizes(vocabulary=50_000, D=50, N=200, T=20, labels=3_956), 32)
+    found = WordsMatrixNetwork.estimate(config, Sizes(vocabulary=50_000, D=50, N=200, T=20, labels=3_956), 32)
     assert found.parameters > 200 * 64 * 16 * 64 * 3_956
     assert found.memory > 4 * 4 * found.parameters
 
@@ -75,7 +74,6 @@ def test_nothing_is_allocated():
 STEP = """
 import re, sys, torch
 from pathlib import Path
-from taxocaps.nn.estimate import estimate_training
 from taxocaps.nn.network import Sizes
 from taxocaps.nn.words_matrix import WordsMatrixConfig, WordsMatrixNetwork
 torch.set_num_threads(1)
@@ -90,7 +88,7 @@ for _ in range(2):
     network(words, blocks, counts).square().sum().backward()
     optimizer.step()
 peak = int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024
-print(peak / estimate_training(config, sizes, B).memory)
+print(peak / WordsMatrixNetwork.estimate(config, sizes, B).memory)
 """
 
 

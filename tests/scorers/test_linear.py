@@ -94,6 +94,6 @@ def test_pairs_and_characters_are_learned_saved_and_explained_by_words(fit, toys
     assert np.array_equal(loaded.scores(documents), scorer.scores(documents))
     assert scorer.explainer == "occlusion"
     document = encode(scorer, toys.texts[:1])
-    (words,) = EXPLAINERS["occlusion"](scorer, document, [0]).words
-    assert words
-    assert {one.word for one in words} <= set(document.tokens.document(0))
+    (found,) = EXPLAINERS["occlusion"](scorer, document, [0]).reasons
+    assert found.words
+    assert {one.word for one in found.words} <= set(document.tokens.document(0))

@@ -266,6 +266,8 @@ def test_a_card_says_what_a_model_is_and_how_good_it_is(learn):
     assert (card.name, card.model, card.preset, card.seed) == ("news", "a model", "default", 0)
     assert (card.labels, card.language, card.hierarchy) == (4, "en", "as-is")
     assert (card.rule, card.at_least, card.parameters, card.epochs) == ("global", 1, 0, 0)
+    assert not card.takes_best
+    assert learn(TEXTS, LISTS, rule="top-k")[0].card().takes_best
     assert card.validation["flat"]["micro"]["f1"] == model.validation.flat.micro.f1
     assert model.card().name == "a model"
     strange = dataclasses.replace(model, metrics={"validation": {"calibration_error": float("nan")}})
@@ -326,3 +328,8 @@ def test_few_documents_validate_themselves(examples):
     assert hold_out(few, 0.1, 0) == (few, few)
     with pytest.raises(CorpusError, match="no documents to learn from"):
         hold_out(examples(0), 0.1, 0)
+
+
+def test_the_name_of_a_model_for_the_command_line():
+    assert ModelName("SVM", "default", 0).flags == "--model SVM"
+    assert ModelName("TGCNN(No-R)", "fast", 0).flags == "--model 'TGCNN(No-R)' --preset fast"

@@ -16,10 +16,9 @@ from taxocaps.config import Config
 from taxocaps.corpus.labels import Classes, label_matrix
 from taxocaps.encoding.store import open_store, write_store
 from taxocaps.errors import CorpusError, ModelError
-from taxocaps.nn.estimate import Estimate
-from taxocaps.nn.network import Network, word_embedding
+from taxocaps.nn.network import Estimate, Network, Sizes, word_embedding
 from taxocaps.nn.networks import NETWORKS
-from taxocaps.nn.words_matrix import WordsMatrixConfig
+from taxocaps.nn.words_matrix import WordsMatrixConfig, WordsMatrixNetwork
 from taxocaps.scorers import network as network_module
 from taxocaps.scorers.base import Examples, FitContext
 from taxocaps.scorers.network import NetworkScorer, describe_memory
@@ -354,7 +353,7 @@ DENSE = WordsMatrixConfig(recurrent="none", attention="none", head="dense")
 
 def test_enough_memory():
     wanted = "the network has 1,234,567 weights; training takes about 1.5 GB"
-    assert describe_memory(Estimate(1_234_567, 3 * GIGABYTE // 2), CAPSULES, 32, 2 * GIGABYTE) == wanted
+    assert describe_memory(Estimate(1_234_567, 3 * GIGABYTE // 2), 32, 2 * GIGABYTE) == wanted
 
 
 @pytest.mark.parametrize(
@@ -369,20 +368,21 @@ def test_enough_memory():
     ],
 )
 def test_too_little_memory_and_what_to_do(config, batch_size, advice):
-    line = describe_memory(Estimate(1_000, 8 * GIGABYTE), config, batch_size, 4 * GIGABYTE)
+    savings = WordsMatrixNetwork.estimate(config, Sizes(9, D=8, labels=3, N=4, T=20), batch_size).savings
+    line = describe_memory(Estimate(1_000, 8 * GIGABYTE, savings), batch_size, 4 * GIGABYTE)
     assert line.endswith(f"takes about 8.0 GB, but there are 4.0 GB; try {advice}")
 
 
 @pytest.mark.skipif(not Path("/proc/meminfo").exists(), reason="compared with what Linux says")
 def test_the_memory_of_this_machine():
     total = int(re.search(r"MemTotal:\s+(\d+) kB", Path("/proc/meminfo").read_text())[1]) * 1024
-    assert describe_memory(Estimate(1, total // 2), CAPSULES, 32).endswith(" GB")
-    assert "but there are" in describe_memory(Estimate(1, 2 * total), CAPSULES, 32)
+    assert describe_memory(Estimate(1, total // 2), 32).endswith(" GB")
+    assert "but there are" in describe_memory(Estimate(1, 2 * total), 32)
 
 
 def test_a_machine_that_does_not_say(monkeypatch):
     monkeypatch.delattr("os.sysconf")
-    assert "but there are" not in describe_memory(Estimate(1, 2**60), CAPSULES, 32)
+    assert "but there are" not in describe_memory(Estimate(1, 2**60), 32)
 
 
 def test_people_are_told_about_weights_and_memory(fit_scorer):

@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from torch import nn
 
 from taxocaps.training.config import TrainingConfig
-from taxocaps.training.trainer import Examples
+from taxocaps.training.trainer import LabelledInputs
 
 WORDS, LABELS = 20, 4
 
@@ -91,7 +91,7 @@ def make_examples(count, seed=0):
     generator = np.random.default_rng(seed)
     documents = [generator.integers(1, WORDS + 1, generator.integers(1, 9)) for _ in range(count)]
     labels = np.array([[(words % LABELS == label).any() for label in range(LABELS)] for words in documents])
-    return Examples(Bags(documents), csr_array(labels ^ (generator.random(labels.shape) < 0.1)))
+    return LabelledInputs(Bags(documents), csr_array(labels ^ (generator.random(labels.shape) < 0.1)))
 
 
 @pytest.fixture

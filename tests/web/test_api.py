@@ -159,7 +159,7 @@ REFUSED = [
     ({"json": {}}, 422, "either text or documents", None),
     ({"json": {"text": "a", "documents": []}}, 422, "either text or documents", None),
     ({"json": {"text": 1}}, 422, "valid string", "text"),
-    ({"json": {"text": "a", "treshold": 1}}, 422, "unknown field; allowed: text", "treshold"),
+    ({"json": {"text": "a", "treshold": 1}}, 422, "unknown field; did you mean threshold?", "treshold"),
     ({"json": {"documents": [{"text": "a"}, {}]}}, 422, "either text or tokens", "documents[1]"),
     ({"json": {"documents": [{"tokens": ["a", 1]}]}}, 422, "valid string", "documents[0].tokens[1]"),
     ({"json": {"text": "a", "threshold": 2}}, 422, "threshold must be", "threshold"),
@@ -272,8 +272,8 @@ def test_an_explanation_is_that_of_the_command_line(serve, toy, toy_model, capsy
     from taxocaps.cli.main import main
 
     with pytest.raises(SystemExit):
-        main(["explain", str(toy_model), "--text", TEXTS[0], "--near-misses", "3", "--json"])
-    answer = serve(toy).client.post("/v1/explain", json={"text": TEXTS[0], "near_misses": 3})
+        main(["explain", str(toy_model), "--text", TEXTS[0], "--near-misses", "3", "--method", "occlusion", "--json"])
+    answer = serve(toy).client.post("/v1/explain", json={"text": TEXTS[0], "near_misses": 3, "method": "occlusion"})
     assert answer.status_code == 200, answer.text
     assert answer.json() == json.loads(capsys.readouterr().out)
 
@@ -294,7 +294,9 @@ UNEXPLAINED = [
     ({"json": {}}, 422, "either text or tokens", None),
     ({"json": {"text": "a", "tokens": []}}, 422, "either text or tokens", None),
     ({"json": {"documents": []}}, 422, "unknown field; allowed: text, tokens", "documents"),
-    ({"json": {"text": "a", "near_misses": -1}}, 422, "greater than or equal to 0", "near_misses"),
+    ({"json": {"text": "a", "near_miss": 3}}, 422, "unknown field; did you mean near_misses?", "near_miss"),
+    ({"json": {"text": "a", "near_misses": -1}}, 422, "near_misses must be from 0 to 1000000; got -1", "near_misses"),
+    ({"json": {"text": "a", "method": "linea"}}, 422, "did you mean linear?", "method"),
     ({"json": {"text": "a", "labels": ["a", "b"]}}, 422, "has no label of this name", "labels[1]"),
     ({"json": {"text": "a", "labels": ["a", 1]}}, 422, "valid string", "labels[1]"),
     ({"json": {"text": "a", "labels": ["a"] * 4}}, 413, "at most 3", "labels"),

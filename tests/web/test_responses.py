@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from taxocaps.results import finite
+from taxocaps.results import plain
 from taxocaps.web.responses import INTERNAL_ERROR, ApiError, error_response, json_bytes, json_response
 
 
@@ -25,7 +25,7 @@ def test_json_is_utf_8_and_has_no_numbers_that_json_does_not_know():
 
 
 def test_numbers_that_json_does_not_have_become_null():
-    assert finite({"a": float("inf"), 3: [float("nan"), 0.5, (1, "x")]}) == {"a": None, "3": [None, 0.5, [1, "x"]]}
+    assert plain({"a": float("inf"), 3: [float("nan"), 0.5, (1, "x")]}) == {"a": None, "3": [None, 0.5, [1, "x"]]}
 
 
 def test_an_internal_error_names_nothing():

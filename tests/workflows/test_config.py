@@ -64,6 +64,14 @@ def test_unknown_keys_of_the_model_name_the_nearest():
         resolve_run_config(overrides=["linear.c=3"], options={"model": "SVM"})
 
 
+def test_an_unknown_key_may_be_one_of_those_beside_the_options():
+    for override, nearest in {"sead=3": "seed", "modle=SVM": "model", "presett=fast": "preset"}.items():
+        with pytest.raises(ConfigError, match=rf"did you mean {nearest}\?$"):
+            resolve_run_config(overrides=[override])
+    with pytest.raises(ConfigError, match=r"did you mean taxonomy\?$"):
+        resolve_run_config(options={"taxonmy": "labels.tsv"}, beside=["taxonomy"])
+
+
 @pytest.mark.parametrize(
     ("resolve", "override", "allowed"),
     [
@@ -218,3 +226,12 @@ def test_what_is_written_is_valid_by_its_schema(model):
     assert [error.message for error in validator.iter_errors(written)] == []
     assert not validator.is_valid({**written, "nonsense": 1})
     assert not validator.is_valid({**written, "text": {"language": 7}})
+
+
+def test_a_schema_names_no_parts_of_the_program():
+    text = json.dumps(config_schema())
+    shown = json.loads(text)
+    titles = [part["title"] for part in shown["$defs"].values() if "title" in part]
+    assert not [title for title in titles if title.endswith("Config")]
+    for word in ("READERS", "load_vectors", "NETWORKS"):
+        assert word not in text

@@ -13,7 +13,7 @@ from taxocaps.corpus.document import Document
 from taxocaps.corpus.writers import write_documents
 from taxocaps.datasets import toy
 from taxocaps.encoding.store import open_store, read_manifest
-from taxocaps.errors import ConfigError, CorpusError, FileError, GraphError, WriteError
+from taxocaps.errors import ConfigError, CorpusError, FileError, GraphError, StoreError, WriteError
 from taxocaps.graph.document_graph import GraphOfWords
 from taxocaps.text.pipeline import TextPipeline
 from taxocaps.workflows.config import resolve_encode_config
@@ -75,6 +75,51 @@ def test_the_manifest_tells_what_the_store_was_made_from(tmp_path, corpus):
     assert a == b
     assert a["config"] != c["config"]
     assert a["hashes"] == c["hashes"]
+
+
+def test_a_store_for_one_model_becomes_a_store_for_another(tmp_path, corpus):
+    encode(corpus, tmp_path / "words", model="SVM")
+    encode(tmp_path / "words", tmp_path / "again", model="TGCNN")
+    encode(corpus, tmp_path / "direct", model="TGCNN")
+    again, direct = contents(tmp_path / "again"), contents(tmp_path / "direct")
+    manifests = [json.loads(one.pop("manifest.json")) for one in (again, direct)]
+    assert again == direct
+    for manifest in manifests:
+        manifest["hashes"].pop("source")
+    assert manifests[0] == manifests[1]
+
+
+def test_some_documents_of_a_store_are_encoded_again(tmp_path, toy_files):
+    encode(toy_files.documents, tmp_path / "all", model="SVM")
+    encode(tmp_path / "all", tmp_path / "again", model="SVM", corpus__split="test")
+    encode(toy_files.documents, tmp_path / "direct", model="SVM", corpus__split="test")
+    again, direct = (open_store(tmp_path / name) for name in ("again", "direct"))
+    assert list(again.documents) == list(direct.documents)
+    assert again.tokens.words == direct.tokens.words
+    assert list(again.tokens.documents()) == list(direct.tokens.documents())
+
+
+def test_words_that_a_store_forgot_stay_without_a_name(tmp_path, corpus, monkeypatch):
+    monkeypatch.setattr("taxocaps.text.vocabulary.WordCounter.__init__.__defaults__", (20,))
+    assert not encode(corpus, tmp_path / "words", model="SVM").counts_are_exact
+    monkeypatch.undo()
+    report = encode(tmp_path / "words", tmp_path / "again", model="TGCNN")
+    assert not report.counts_are_exact
+    stores = [open_store(tmp_path / name) for name in ("words", "again")]
+    assert list(stores[0].tokens.documents()) == list(stores[1].tokens.documents())
+
+
+def test_a_store_is_not_encoded_again_with_other_words(tmp_path, corpus):
+    encode(corpus, tmp_path / "words", model="SVM")
+    message = r"words: the words in it were made with text\.language=en, not de; encode the documents that it was made"
+    with pytest.raises(StoreError, match=message):
+        encode(tmp_path / "words", tmp_path / "again", text__language="de")
+    assert not (tmp_path / "again").exists()
+
+
+def test_options_beside_a_whole_configuration_are_refused(tmp_path, corpus):
+    with pytest.raises(ConfigError, match=r"^graph__N is given beside config; give all options in one of them$"):
+        encode(corpus, tmp_path / "store", resolve_encode_config(), graph__N=7)
 
 
 def test_nothing_but_the_store_is_left(tmp_path, corpus):

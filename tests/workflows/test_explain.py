@@ -3,7 +3,8 @@
 import pytest
 
 from taxocaps.corpus.document import Document
-from taxocaps.errors import CorpusError, FileError
+from taxocaps.corpus.readers import CorpusConfig
+from taxocaps.errors import ConfigError, CorpusError, FileError
 from taxocaps.scorers.persistence import load_model
 from taxocaps.workflows.explain import explain
 from taxocaps.workflows.sources import find_document
@@ -62,3 +63,17 @@ def test_the_only_document_needs_no_id_and_is_not_overwritten(model, tmp_path):
     assert find_document(path).text == explain(model, path).text == "x"
     with pytest.raises(FileError, match="is the input itself"):
         explain(model, path, out=path)
+
+
+def test_a_text_is_no_file(toy_model, toy_files):
+    for options in ({"id": "d3"}, {"corpus": CorpusConfig()}):
+        with pytest.raises(
+            ConfigError, match=r"^id and corpus belong to a file of documents; give it as a Path, such as"
+        ):
+            explain(toy_model, "test.jsonl", **options)
+
+
+@pytest.mark.parametrize("given", [["one", "two"], 7, None])
+def test_one_document_at_a_time(toy_model, given):
+    with pytest.raises(CorpusError, match=f"^one document is explained at a time: .*; got {type(given).__name__}$"):
+        explain(toy_model, given)

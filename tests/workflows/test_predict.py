@@ -247,3 +247,17 @@ def test_a_missing_model(toy_files, tmp_path):
     with pytest.raises(ModelError, match="no model there"):
         predict_file(tmp_path / "none", toy_files.documents, tmp_path / "labels.jsonl")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_fitted_classifier_is_a_model(toy_model, toy_files):
+    import taxocaps
+
+    classifier = taxocaps.load(toy_model)
+    documents = toy_files.documents
+    assert list(taxocaps.predict(classifier, documents)) == list(taxocaps.predict(toy_model, documents))
+    assert taxocaps.evaluate(classifier, documents) == taxocaps.evaluate(toy_model, documents)
+    text = "The striker scored."
+    assert taxocaps.explain(classifier, text) == taxocaps.explain(toy_model, text)
+    for wrong, name in ((taxocaps.TaxoCapsClassifier(), "TaxoCapsClassifier"), (7, "int")):
+        with pytest.raises(ModelError, match=f"^a model is a folder or a fitted classifier; got {name} without"):
+            list(taxocaps.predict(wrong, documents))

@@ -10,7 +10,7 @@ from taxocaps.errors import ConfigError, CorpusError, GraphError, ModelError
 from taxocaps.scorers.persistence import load_model
 from taxocaps.workflows.explain import explain
 from taxocaps.workflows.predict import DecisionOptions, predict_documents
-from taxocaps.workflows.serve import ExplainJob, LabelJob, answer_jobs, load_models, make_jobs
+from taxocaps.workflows.serve import ExplainJob, ExplainOptions, LabelJob, answer_jobs, load_models, make_jobs
 
 TEXTS = ["The striker scored for his club.", "", "Astronomers saw a comet and a planet.", "the of and"]
 
@@ -75,10 +75,10 @@ def test_a_job_that_cannot_be_done_spoils_no_other(model):
 
 def test_an_explanation_is_the_one_of_the_command(model):
     for document in (Document(TEXTS[0]), Document(tokens=("striker", "club"), id="n"), Document("")):
-        (found,) = answer_jobs(model, [ExplainJob(document, near_misses=2)])
+        (found,) = answer_jobs(model, [ExplainJob(document, ExplainOptions(near_misses=2))])
         assert found == explain(model, document, near_misses=2)
     (label,) = sorted(model.classes.names)[:1]
-    (found,) = answer_jobs(model, [ExplainJob(Document(TEXTS[0]), (label,))])
+    (found,) = answer_jobs(model, [ExplainJob(Document(TEXTS[0]), ExplainOptions(labels=(label,)))])
     assert [one.label for one in found.reasons] == [label]
 
 

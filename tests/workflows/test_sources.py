@@ -183,13 +183,19 @@ def test_the_graph_of_a_store_needs_an_id(stores):
 
 
 MISFITS = {
-    "text": ({"text__lemmas": "none"}, r"text\.lemmas=none, but the model has \w+; encode it again with --set text"),
+    "text": (
+        {"text__lemmas": "none"},
+        r"text\.lemmas=none, but the model has \w+; encode it again with --model HE-AGCRCNN --set text",
+    ),
     "language": ({"text__language": "de"}, r"text\.language=de, but the model has en; encode it again"),
     "graph": (
         {"graph__window": 4},
-        r"graph\.window=4, but the model has 3; encode it again with --set graph\.window=3",
+        r"graph\.window=4, but the model has 3; encode it again with --model HE-AGCRCNN --set graph\.window=3",
     ),
-    "no matrices": ({"model": "SVM"}, "has no words-matrix, which the model reads; encode it with --model"),
+    "no matrices": (
+        {"model": "SVM"},
+        "has no words-matrix, which the model reads; encode it again with --model HE-AGCRCNN$",
+    ),
 }
 
 

@@ -1,6 +1,7 @@
 """From files to a model folder: what is read, what is written, and that interruptions cost nothing."""
 
 import csv
+import hashlib
 import json
 import re
 import shutil
@@ -17,6 +18,7 @@ from taxocaps.errors import CheckpointError, ConfigError, CorpusError, FileError
 from taxocaps.scorers.persistence import load_model
 from taxocaps.taxonomy import Taxonomy, Term, read_taxonomy
 from taxocaps.workflows.config import resolve_run_config
+from taxocaps.workflows.encode import encode
 from taxocaps.workflows.train import TrainFiles, train
 
 MODEL_FILES = [
@@ -458,20 +460,69 @@ def volcanoes(write):
 
 
 def test_starting_from_a_model(train_it, tmp_path, toy_model, volcanoes):
-    """Old labels stay, new ones come, and the model's own options hold, whatever is said now."""
+    """Old labels stay, new ones come, and the model's own options hold."""
     files = TrainFiles(volcanoes, start=toy_model)
     with pytest.raises(CorpusError, match=r"'Geology' is not in the taxonomy \(nearest: 'Biology'\)"):
         train_it(files=files)
-    report = train_it(
-        "labels.unknown=add", "model=gccnn", "network.channels=9", "graph.N=3", "text.lemmas=none", files=files
-    )
+    report = train_it("labels.unknown=add", "training.epochs=2", "loss.p=0.5", files=files)
     old, new = load_model(toy_model), load_model(tmp_path / "model")
     assert labels(tmp_path / "model") == [*labels(toy_model), "Geology"]
     assert report.card.model == new.name.model == "HE-AGCRCNN"
-    for section in ("text", "vocabulary", "graph", "vectors", "network", "loss"):
+    assert (new.config.training.epochs, new.config.loss.p) == (2, 0.5)
+    for section in ("text", "vocabulary", "graph", "vectors", "network"):
         assert getattr(new.config, section) == getattr(old.config, section)
     assert (tmp_path / "model" / "vocabulary.tsv").read_bytes() == (toy_model / "vocabulary.tsv").read_bytes()
     assert weights(tmp_path / "model") != weights(toy_model)
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("model=GCCNN", "has model=HE-AGCRCNN, not GCCNN; leave it out"),
+        ("preset=fast", "has preset=default, not fast; leave it out"),
+        ("network.dropout=0.9", r"has network\.dropout=\S+, not 0\.9; use the same options"),
+        ("text.language=de", r"has text\.language=en, not de; use the same options"),
+        ("vectors.epochs=7", r"has vectors\.epochs=1, not 7; use the same options"),
+    ],
+)
+def test_options_other_than_those_of_the_model_to_start_from(
+    train_it, tmp_path, toy_model, volcanoes, override, message
+):
+    with pytest.raises(ConfigError, match=f"^the model to start from {message}$"):
+        train_it("labels.unknown=add", override, files=TrainFiles(volcanoes, start=toy_model))
+    assert not (tmp_path / "model").exists()
+
+
+def test_the_preset_is_that_of_the_model_to_start_from(train_it, tmp_path, toy_model, volcanoes):
+    shutil.copytree(toy_model, tmp_path / "fast")
+    config = tmp_path / "fast" / "config.yaml"
+    config.write_text(config.read_text().replace("preset: default", "preset: fast"))
+    versions = json.loads((tmp_path / "fast" / "versions.json").read_text())
+    versions["files"]["config.yaml"] = hashlib.sha256(config.read_bytes()).hexdigest()
+    (tmp_path / "fast" / "versions.json").write_text(json.dumps(versions))
+    assert train_it("labels.unknown=add", files=TrainFiles(volcanoes, start=tmp_path / "fast")).card.preset == "fast"
+
+
+def test_what_would_be_passed_over_is_refused(tmp_path, toy_files):
+    documents, out = toy_files.documents, tmp_path / "model"
+    with pytest.raises(ConfigError, match=r"^taxonomy is part of TrainFiles; give it there"):
+        train(TrainFiles(documents), out, taxonomy=toy_files.taxonomy)
+    with pytest.raises(ConfigError, match=r"^linear__nonsense is given beside config; give all"):
+        train(documents, out, resolve_run_config(options={"model": "SVM"}), linear__nonsense=3)
+    with pytest.raises(ConfigError, match=r"key taxonmy; did you mean taxonomy\?$"):
+        train(documents, out, taxonmy=toy_files.taxonomy)
+    assert not out.exists()
+
+
+def test_options_for_reading_documents_mean_nothing_for_a_store(tmp_path, toy_files):
+    encode(toy_files.documents, tmp_path / "store", model="SVM")
+    options = {"model": "SVM", "bag__min_documents": 1, "taxonomy": toy_files.taxonomy}
+    with pytest.raises(ConfigError, match=r"store: is a store, .*; corpus\.labels_field means nothing for it"):
+        train(tmp_path / "store", tmp_path / "model", corpus__labels_field="foo", **options)
+    train(tmp_path / "store", tmp_path / "split", corpus__split="train", **options)
+    (tmp_path / "run.yaml").write_text("corpus:\n  labels_field: foo\n")  # that of the documents that were encoded
+    config = resolve_run_config(tmp_path / "run.yaml", options={"model": "SVM", "bag.min_documents": 1})
+    train(TrainFiles(tmp_path / "store", toy_files.taxonomy), tmp_path / "file", config)
 
 
 def test_starting_from_a_model_begins_with_its_weights(train_it, tmp_path, toy_model, volcanoes):

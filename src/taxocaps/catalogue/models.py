@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from taxocaps.errors import ConfigError
 from taxocaps.nn.networks import NETWORKS
+from taxocaps.registry import Registry
 from taxocaps.scorers.base import SCORERS
 
 __all__ = ["AUTO", "MODELS", "PAPER", "VARIANTS", "ModelSpec", "Variant", "all_models", "find_model"]
@@ -20,6 +21,7 @@ _FAMILIES = {
     "linear": "a bag of words",
     "sequence": "a sequence",
     "graph": "a graph of words",
+    "other": "its package says",
 }
 
 
@@ -30,8 +32,8 @@ class ModelSpec:
     Attributes:
         name: Its name in the paper.
         family: How it reads a document: `linear` models as a bag of words, others as a sequence or a graph, `joined`
-            ones as all of their members do.
-        reads: The encodings that it reads.
+            ones as all of their members do; of a model of another package that may not be known (`other`).
+        reads: The encodings that it reads; None for a scorer of another package, whose options decide that.
         summary: What it is, in a few words.
         citation: Where it was published.
         use: When to use it.
@@ -41,8 +43,8 @@ class ModelSpec:
     """
 
     name: str
-    family: Literal["joined", "linear", "sequence", "graph"]
-    reads: tuple[str, ...]
+    family: Literal["joined", "linear", "sequence", "graph", "other"]
+    reads: tuple[str, ...] | None
     summary: str
     citation: str
     use: str
@@ -383,15 +385,22 @@ def _of_members(members: Sequence[ModelSpec]) -> ModelSpec:
 
 
 def all_models() -> tuple[ModelSpec, ...]:
-    """All models, those of other packages last."""
-    return (*MODELS, *(describe(name) for name, describe in _external_models().items()))
+    """All models, those of other packages last; only what is known of these without loading them."""
+    return (*MODELS, *(_listed(registry, name) for registry in (NETWORKS, SCORERS) for name in _external(registry)))
 
 
 def _external_models() -> Mapping[str, Callable[[str], ModelSpec]]:
     """The names of the networks and scorers that other packages bring, with what makes models of them."""
-    networks = {name: _of_network for name in NETWORKS if NETWORKS.is_external(name)}
-    scorers = {name: _of_scorer for name in SCORERS if SCORERS.is_external(name)}
-    return {**networks, **scorers}
+    return {**dict.fromkeys(_external(NETWORKS), _of_network), **dict.fromkeys(_external(SCORERS), _of_scorer)}
+
+
+def _external(registry: Registry[Any]) -> list[str]:
+    return [name for name in registry if registry.is_external(name)]
+
+
+def _listed(registry: Registry[Any], name: str) -> ModelSpec:
+    package, summary = registry.package(name)
+    return ModelSpec(name, "other", None, summary or f"a {registry.noun}", package, "as its package says", {})
 
 
 def _of_network(name: str) -> ModelSpec:
@@ -407,7 +416,7 @@ def _of_network(name: str) -> ModelSpec:
 def _of_scorer(name: str) -> ModelSpec:
     scorer = SCORERS[name]
     axes = {"scorer": name}
-    return ModelSpec(name, "linear", (), _summary(scorer), _origin(scorer), "as its package says", axes)
+    return ModelSpec(name, "other", None, _summary(scorer), _origin(scorer), "as its package says", axes)
 
 
 def _summary(kind: type) -> str:

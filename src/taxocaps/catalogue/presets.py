@@ -1,7 +1,7 @@
 """Named settings: the paper's own for its three data sets, the best here, and a quick one."""
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from taxocaps.catalogue.models import ModelSpec, find_model
@@ -66,13 +66,14 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 """What each preset sets apart from the defaults; `default` is the defaults themselves."""
 
 
-def model_config(model: str, preset: str, *layers: Mapping[str, Any]) -> ModelConfig:
+def model_config(model: str, preset: str, *layers: Mapping[str, Any], beside: Sequence[str] = ()) -> ModelConfig:
     """The configuration of a model: the preset, then what the model's name decides, then `layers`, the later winning.
 
     Args:
         model: The name of a model, in any case.
         preset: The name of a preset.
         layers: Nested mappings of further options.
+        beside: Keys that stand beside the options; an unknown key may be one of these misspelt.
 
     Raises:
         ConfigError: For an unknown name or option, or for one that contradicts the model.
@@ -88,15 +89,19 @@ def model_config(model: str, preset: str, *layers: Mapping[str, Any]) -> ModelCo
     usual = merge(_preset(spec, preset), spec.usual, {"members": members} if members else {})
     sections = {section: values for section, values in usual.items() if section in kind.model_fields}
     _check_sections(spec, kind, given)
-    return kind.model_validate(merge(sections, options))
+    return kind.model_validate(merge(sections, options), context={"beside": beside})
 
 
 def encoding_config(model: str, preset: str, *layers: Mapping[str, Any]) -> tuple[TextConfig, dict[str, Config]]:
     """How a model reads documents: the options of the text pipeline, and those of each encoding by its name.
 
-    Needs no library that only networks need. Sections of `layers` that do not matter here are passed over.
+    A model of the catalogue needs no library that only networks need, and sections of `layers` that do not matter here
+    are passed over. What a scorer of another package reads, only its whole configuration tells.
     """
     spec = find_model(model)
+    if spec.reads is None:
+        config = model_config(model, preset, *layers)
+        return config.text, dict(config.encodings)
     options = merge(_preset(spec, preset), spec.usual, spec.axes, *layers)
     configs = {name: ENCODERS[name].Config for name in spec.reads}
     sections = {name: config.model_validate(options.get(config.section, {})) for name, config in configs.items()}

@@ -1,11 +1,10 @@
 """Where the command line prints: results to standard output, progress and messages to standard error."""
 
 import contextlib
-import dataclasses
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -36,18 +35,9 @@ def tell(message: str) -> None:
 
 def print_json(value: Any) -> None:
     """Print a result dataclass, or plain values, as JSON."""
-    typer.echo(json.dumps(_plain(value), ensure_ascii=False, indent=2))
+    from taxocaps.results import plain
 
-
-def _plain(value: Any) -> Any:
-    """Dataclasses and mappings as dicts with text keys; pairs of names become one name."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {" + ".join(key) if isinstance(key, tuple) else key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value
+    typer.echo(json.dumps(plain(value), ensure_ascii=False, indent=2))
 
 
 @contextlib.contextmanager

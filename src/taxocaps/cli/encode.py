@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from taxocaps.cli.console import console, print_json, shown_progress, tell
-from taxocaps.cli.options import CORPUS_OPTIONS, AsJson, Quiet, with_config
+from taxocaps.cli.options import CORPUS_OPTIONS, AsJson, Quiet, existing, with_config
 
 if TYPE_CHECKING:
     from taxocaps.workflows.config import EncodeConfig
@@ -18,7 +18,12 @@ __all__ = ["encode"]
 @with_config(*CORPUS_OPTIONS, "language", "model", "preset", of="encode")
 def encode(
     config: "EncodeConfig",
-    corpus: Annotated[Path, typer.Argument(help="Documents: JSONL, CSV, TSV, Parquet, or a folder of .txt files.")],
+    corpus: Annotated[
+        Path,
+        typer.Argument(
+            callback=existing, help="Documents: JSONL, CSV, TSV, Parquet, a folder of .txt files, or a store."
+        ),
+    ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder to make.")],
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace --out if it exists, once done.")] = False,
     threads: Annotated[int | None, typer.Option(min=1, max=1024, help="Threads. Default: one per core.")] = None,

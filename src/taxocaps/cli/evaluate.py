@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from taxocaps.cli.console import console, shown_progress
-from taxocaps.cli.options import CORPUS_OPTIONS, MODEL_FOLDER, AsJson, Quiet, with_config
+from taxocaps.cli.options import CORPUS_OPTIONS, MODEL_FOLDER, AsJson, Quiet, existing, with_config
 
 if TYPE_CHECKING:
     from taxocaps.workflows.config import CorpusConfig
@@ -18,7 +18,9 @@ __all__ = ["evaluate"]
 def evaluate(
     config: "CorpusConfig",
     model: Annotated[Path | None, MODEL_FOLDER] = None,
-    test: Annotated[Path | None, typer.Argument(help="Labelled documents, in any format, or a store.")] = None,
+    test: Annotated[
+        Path | None, typer.Argument(callback=existing, help="Labelled documents, in any format, or a store.")
+    ] = None,
     predictions: Annotated[
         Path | None, typer.Option(help="Instead of a model: predictions, as `taxocaps predict` writes them.")
     ] = None,

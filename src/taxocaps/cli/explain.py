@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from taxocaps.cli.console import console, print_json, tell
-from taxocaps.cli.options import CORPUS_OPTIONS, MODEL_FOLDER, AsJson, Quiet, with_config
+from taxocaps.cli.options import CORPUS_OPTIONS, MODEL_FOLDER, AsJson, Quiet, existing, with_config
 
 if TYPE_CHECKING:
     from taxocaps.workflows.config import CorpusConfig
@@ -25,13 +25,17 @@ def explain(
     text: Annotated[str | None, typer.Option("--text", help="The text to explain.")] = None,
     source: Annotated[
         Path | None,
-        typer.Option("--input", "-i", help="Documents in any format, or a store; - for JSONL on stdin."),
+        typer.Option(
+            "--input", "-i", callback=existing, help="Documents in any format, or a store; - for JSONL on stdin."
+        ),
     ] = None,
     id: Annotated[str | None, typer.Option("--id", help="Which document of --input.")] = None,
     label: Annotated[
         list[str] | None, typer.Option("--label", help="Explain this label, given or not; may be repeated.")
     ] = None,
-    near_misses: Annotated[int, typer.Option(min=0, help="How many labels that were not given are shown.")] = 5,
+    near_misses: Annotated[
+        int | None, typer.Option(help="How many labels that were not given are shown. Default: 5.")
+    ] = None,
     method: Annotated[
         str | None, typer.Option(help="The explainer: linear, occlusion or words-matrix. Default: that of the model.")
     ] = None,
@@ -52,16 +56,15 @@ def explain(
 
     if (text is None) == (source is None) or (id is not None and source is None):
         raise typer.BadParameter("give either --text, or --input and the --id of one of its documents")
+    wanted = {"labels": label, "near_misses": near_misses, "method": method}
     explanation = run(
         model,
         text if source is None else source,  # type: ignore[arg-type]
         id=id,
-        corpus=config,
-        labels=label or (),
-        near_misses=near_misses,
-        method=method,
+        corpus=None if source is None else config,
         out=out,
         trust_code=trust_code,
+        **{name: value for name, value in wanted.items() if value is not None},
     )
     if explanation.warning and not quiet:
         tell(f"warning: {explanation.warning}")

@@ -72,11 +72,10 @@ def reconstruct(
 
 
 def _config(settings: list[str] | None, walks: Kind | None = None) -> "EmbedConfig":
-    from taxocaps.config import parse_override, resolve
+    from taxocaps.workflows.config import resolve_sections
     from taxocaps.workflows.label_vectors import EmbedConfig
 
-    kind = {"walks": {"kind": walks}} if walks else {}
-    return resolve(EmbedConfig, *map(parse_override, settings or ()), kind)
+    return resolve_sections(EmbedConfig, overrides=settings or (), options={"walks.kind": walks} if walks else {})
 
 
 def _show(report: "ReconstructReport") -> None:

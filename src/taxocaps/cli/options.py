@@ -9,10 +9,20 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-__all__ = ["CORPUS_OPTIONS", "MODEL_FOLDER", "MODEL_OPTIONS", "AsJson", "Quiet", "TrustCode", "with_config"]
+__all__ = [
+    "CORPUS_OPTIONS",
+    "MODEL_FOLDER",
+    "MODEL_OPTIONS",
+    "AsJson",
+    "Quiet",
+    "TrustCode",
+    "check_model",
+    "existing",
+    "with_config",
+]
 
 
-def _check_model(folder: Path | None) -> Path | None:
+def check_model(folder: Path | None) -> Path | None:
     """Refuse a wrong path before libraries are loaded, which takes longer than all else."""
     from taxocaps.workflows.folders import read_versions
 
@@ -21,7 +31,17 @@ def _check_model(folder: Path | None) -> Path | None:
     return folder
 
 
-MODEL_FOLDER: Any = typer.Argument(help="The folder of a model.", callback=_check_model)
+def existing(given: Any) -> Any:
+    """Refuse a path where nothing is, as `MODEL_FOLDER` does; for options and arguments of one path or several."""
+    from taxocaps.files import check_exists
+
+    for path in given if isinstance(given, list) else [given]:
+        if path is not None:
+            check_exists(path)
+    return given
+
+
+MODEL_FOLDER: Any = typer.Argument(help="The folder of a model.", callback=check_model)
 """The argument of commands that use a model."""
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from taxocaps.cli.console import print_json, shown_progress, tell
-from taxocaps.cli.options import CORPUS_OPTIONS, MODEL_FOLDER, AsJson, Quiet, with_config
+from taxocaps.cli.options import CORPUS_OPTIONS, MODEL_FOLDER, AsJson, Quiet, existing, with_config
 
 if TYPE_CHECKING:
     from taxocaps.workflows.config import CorpusConfig
@@ -21,15 +21,17 @@ def predict(
     model: Annotated[Path, MODEL_FOLDER],
     source: Annotated[
         Path | None,
-        typer.Argument(metavar="INPUT", help="Documents in any format, or a store; - for JSONL on stdin."),
+        typer.Argument(
+            metavar="INPUT", callback=existing, help="Documents in any format, or a store; - for JSONL on stdin."
+        ),
     ] = None,
     text: Annotated[list[str] | None, typer.Option("--text", help="A text to label; may be repeated.")] = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The JSONL file to write; - for standard output.")
     ] = Path("-"),
-    top_k: Annotated[int | None, typer.Option(min=1, help="The k best labels, and what --hierarchy adds.")] = None,
-    threshold: Annotated[float | None, typer.Option(min=0, max=1, help="One threshold for all labels.")] = None,
-    at_least: Annotated[int | None, typer.Option(min=0, help="Labels that every document with words gets.")] = None,
+    top_k: Annotated[int | None, typer.Option(help="The k best labels, and what --hierarchy adds.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="One threshold for all labels.")] = None,
+    at_least: Annotated[int | None, typer.Option(help="Labels that every document with words gets.")] = None,
     hierarchy: Annotated[
         Literal["as-is", "add-ancestors", "drop-orphans"] | None, typer.Option(help="What is done about ancestors.")
     ] = None,

@@ -1,6 +1,5 @@
 """`taxocaps serve`: models behind HTTP."""
 
-import importlib.util
 from pathlib import Path
 from typing import Annotated
 
@@ -8,7 +7,7 @@ import typer
 
 from taxocaps.cli.console import tell
 from taxocaps.cli.options import Quiet, TrustCode
-from taxocaps.errors import MissingExtraError
+from taxocaps.registry import import_extra
 
 __all__ = ["serve"]
 
@@ -38,8 +37,7 @@ def serve(
     or SIGTERM stops the server when all that it accepted is answered.
     """
     for library in ("fastapi", "uvicorn", "prometheus_client"):
-        if importlib.util.find_spec(library) is None:
-            raise MissingExtraError(library, "serve", "serving models")
+        import_extra(library, "serving models")
     from taxocaps.web.api import Service
     from taxocaps.web.limits import find_token, resolve_serve_config
     from taxocaps.web.observability import write_entry

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from taxocaps.cli.console import console, print_json, shown_progress, tell
-from taxocaps.cli.options import CORPUS_OPTIONS, MODEL_OPTIONS, AsJson, Quiet, TrustCode, with_config
+from taxocaps.cli.options import (
+    CORPUS_OPTIONS,
+    MODEL_OPTIONS,
+    AsJson,
+    Quiet,
+    TrustCode,
+    check_model,
+    existing,
+    with_config,
+)
 
 if TYPE_CHECKING:
     from taxocaps.workflows.config import RunConfig
@@ -18,20 +27,32 @@ __all__ = ["train"]
 @with_config(*CORPUS_OPTIONS, "language", "vectors", "unknown_labels", "ancestors", *MODEL_OPTIONS, of="run")
 def train(
     config: "RunConfig",
-    train: Annotated[Path, typer.Option("--train", help="Labelled documents, in any format, or a store.")],
+    train: Annotated[
+        Path, typer.Option("--train", callback=existing, help="Labelled documents, in any format, or a store.")
+    ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the model to make.")],
     taxonomy: Annotated[
         Path | None,
-        typer.Option(help="The label taxonomy: TSV, JSON, YAML, SKOS ... Default: a flat list of the labels."),
+        typer.Option(
+            callback=existing, help="The label taxonomy: TSV, JSON, YAML, SKOS ... Default: a flat list of the labels."
+        ),
     ] = None,
     dev: Annotated[
         Path | None,
-        typer.Option(help="Validation documents, for early stopping and thresholds. Default: some training documents."),
+        typer.Option(
+            callback=existing,
+            help="Validation documents, for early stopping and thresholds. Default: some training documents.",
+        ),
     ] = None,
-    test: Annotated[Path | None, typer.Option(help="Test documents, for the final metrics.")] = None,
+    test: Annotated[Path | None, typer.Option(callback=existing, help="Test documents, for the final metrics.")] = None,
     start: Annotated[
         Path | None,
-        typer.Option("--from", metavar="MODEL", help="Start from the weights of this model; labels may be new."),
+        typer.Option(
+            "--from",
+            metavar="MODEL",
+            callback=check_model,
+            help="Start from the weights of this model; labels may be new.",
+        ),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a model or an interrupted run.")] = False,

@@ -7,8 +7,9 @@ from typing import Any
 
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.readers import CorpusConfig, Reader, Record, check_columns, location
-from taxocaps.errors import CorpusError, FileError, MissingExtraError
+from taxocaps.errors import CorpusError, FileError
 from taxocaps.files import COMPRESSIONS, atomic_path, open_binary
+from taxocaps.registry import import_extra
 
 __all__ = ["READER", "read_parquet", "write_parquet"]
 
@@ -73,12 +74,8 @@ def _schema(pyarrow: Any, config: CorpusConfig) -> Any:
 
 
 def _pyarrow(purpose: str) -> Any:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise MissingExtraError("pyarrow", "parquet", purpose) from error
-    return pyarrow
+    import_extra("pyarrow.parquet", purpose)
+    return import_extra("pyarrow", purpose)
 
 
 def _refuse_compression(path: Path) -> None:

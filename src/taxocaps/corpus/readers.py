@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from taxocaps.config import Config
 from taxocaps.corpus.document import Document
 from taxocaps.errors import ConfigError, CorpusError, FileError
-from taxocaps.files import format_suffix, is_decodable
+from taxocaps.files import check_exists, format_suffix, is_decodable
 from taxocaps.registry import Registry
 
 __all__ = [
@@ -69,7 +69,7 @@ class CorpusConfig(Config):
     """Format and fields of corpus files.
 
     Attributes:
-        format: The format of the files, a name of `READERS`; by default determined by the suffix.
+        format: The format of the files, such as jsonl or csv; by default determined by the suffix.
         text_field: The field with the text. Several fields ("title,body") are joined with newlines; each must be
             present, but may be empty or null.
         tokens_field: The field with tokens, a list or a string split at white space; used if present.
@@ -168,8 +168,7 @@ def read_documents(
         FileError: If the file cannot be read, or its format is unknown.
     """
     path, config = Path(path), config or CorpusConfig()
-    if str(path) != "-" and not path.exists():
-        raise FileError(f"{path}: no such file or folder; check the path")
+    check_exists(path)
     return _documents(path, config, format_of(path, config.format), report or ReadReport())
 
 

@@ -9,8 +9,9 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from importlib.metadata import version
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -31,11 +32,12 @@ from taxocaps.text.pipeline import TextConfig, TextPipeline
 from taxocaps.text.tokens import Tokens
 from taxocaps.text.vocabulary import Vocabulary, WordCounter
 
-__all__ = ["FORMAT", "is_store", "open_store", "read_manifest", "write_store"]
+__all__ = ["FORMAT", "check_words", "is_store", "open_store", "read_manifest", "write_store"]
 
 FORMAT = "taxocaps-store/2"
 _MANIFEST, _DOCUMENTS, _VOCABULARY, _TOKENS = "manifest.json", "documents.jsonl", "vocabulary.tsv", "tokens"
 _AGAIN = "encode the corpus again (--overwrite)"
+_ANEW = "encode the documents that it was made from"
 
 
 def is_store(path: Path | str) -> bool:
@@ -44,7 +46,7 @@ def is_store(path: Path | str) -> bool:
 
 
 def write_store(
-    documents: Iterable[Document],
+    documents: Iterable[Document] | EncodedDocuments,
     encoder: DocumentEncoder,
     folder: Path,
     *,
@@ -59,7 +61,7 @@ def write_store(
     same documents and options in `folder` is kept as it is.
 
     Args:
-        documents: The documents, read once.
+        documents: The documents, read once; or those of another store, whose words are taken as they are.
         encoder: How they are tokenised and encoded.
         folder: An existing folder.
         cache: A folder for tokenised documents, made if need be.
@@ -73,10 +75,16 @@ def write_store(
     Raises:
         GraphError: For a document that cannot be encoded; it is named.
     """
-    writer = _StoreWriter(folder, encoder, TokenCache(cache, encoder.pipeline))
+    if isinstance(documents, EncodedDocuments):
+        words: Iterable[Tokens] = _StoredWords(documents)
+        parts = _StoredWords(documents).with_documents()
+    else:
+        words = kept = TokenCache(cache, encoder.pipeline)
+        parts = ((chunk, kept.add(chunk)) for chunk in chunks(documents))
+    writer = _StoreWriter(folder, encoder, words)
     with atomic_text(folder / _DOCUMENTS) as listing:
-        for chunk in chunks(documents):
-            listing.writelines(writer.read(chunk))
+        for part in parts:
+            listing.writelines(writer.read(*part))
             progress(f"reading {stage}", writer.documents)
     if is_store(folder):
         manifest = read_manifest(folder)
@@ -94,13 +102,16 @@ def write_store(
     return manifest
 
 
-def open_store(path: Path | str, encoder: DocumentEncoder | None = None) -> EncodedDocuments:
+def open_store(
+    path: Path | str, encoder: DocumentEncoder | None = None, *, flags: str = "--model NAME"
+) -> EncodedDocuments:
     """Open a store for reading.
 
     Args:
         path: Its folder.
         encoder: How a model reads documents; the store must have been made with the same options. None takes the
             options of the store.
+        flags: The options of `taxocaps encode` that name the model, for messages.
 
     Raises:
         StoreError: If there is no store, it is damaged, or its options differ from the encoder's.
@@ -110,8 +121,10 @@ def open_store(path: Path | str, encoder: DocumentEncoder | None = None) -> Enco
     if encoder is None:
         encoders = _encoders_of(path, manifest)
     else:
-        _check_options(path, manifest, encoder)
+        _check_options(path, manifest, encoder, flags)
         encoders = dict(encoder.encoders)
+    if not (path / _VOCABULARY).is_file():
+        raise StoreError(f"{path / _VOCABULARY}: is missing from the store; {_AGAIN}")
     vocabulary = Vocabulary.load(path / _VOCABULARY)
     # Words forgotten while counting millions share one last entry that no vocabulary knows.
     words = (*vocabulary.words, "")
@@ -127,6 +140,20 @@ def open_store(path: Path | str, encoder: DocumentEncoder | None = None) -> Enco
             if len(encodings[name].lengths) != len(tokens):
                 raise StoreError(f"{path / name}: damaged: it does not fit the tokens; {_AGAIN}")
     return EncodedDocuments(_Listing(path / _DOCUMENTS), tokens, encodings)
+
+
+def check_words(path: Path, pipeline: TextPipeline) -> None:
+    """Refuse a store whose words a text pipeline would not make.
+
+    Raises:
+        StoreError: If the store was made with other options of the text pipeline.
+    """
+    manifest = read_manifest(path)
+    if difference := _difference(manifest, {TextConfig.section: pipeline.config.portable}):
+        key, theirs, ours = difference
+        raise StoreError(f"{path}: the words in it were made with {key}={theirs}, not {ours}; {_ANEW}")
+    if manifest["hashes"].get("text") != pipeline.fingerprint:
+        raise StoreError(f"{path}: the words in it were made with other stop words or another tokenizer; {_ANEW}")
 
 
 def read_manifest(path: Path) -> Mapping[str, Any]:
@@ -200,21 +227,38 @@ def _load_if_sound(path: Path) -> Tokens | None:
         return None
 
 
-class _StoreWriter:
-    """Two passes over the documents: words go to the cache and are counted, then arrays are written."""
+@dataclass(frozen=True)
+class _StoredWords:
+    """The words of a store in chunks, each with its own words only, as the text pipeline gives them."""
 
-    def __init__(self, folder: Path, encoder: DocumentEncoder, cache: TokenCache) -> None:
+    store: EncodedDocuments
+
+    def __iter__(self) -> Iterator[Tokens]:
+        for tokens in self.store.token_chunks():
+            used, ids = np.unique(tokens.ids, return_inverse=True)
+            yield replace(tokens, words=[tokens.words[index] for index in used.tolist()], ids=ids.astype(np.int32))
+
+    def with_documents(self) -> Iterator[tuple[list[Document], Tokens]]:
+        listing = iter(self.store.documents)
+        for tokens in self:
+            documents = zip(islice(listing, len(tokens)), tokens.documents(), strict=True)
+            yield [replace(document, tokens=tuple(words)) for document, words in documents], tokens
+
+
+class _StoreWriter:
+    """Two passes over the documents: words are counted, then arrays are written."""
+
+    def __init__(self, folder: Path, encoder: DocumentEncoder, words: Iterable[Tokens]) -> None:
         self.documents = 0
-        self._folder, self._encoder, self._cache = folder, encoder, cache
+        self._folder, self._encoder, self._chunks = folder, encoder, words
         self._stored = {name: one for name, one in encoder.encoders.items() if one.stored}
         self._counter = WordCounter()
         self._source = hashlib.sha256()
         self._words = self._without_words = 0
         self._arrays: dict[str, Any] = {}
 
-    def read(self, chunk: Sequence[Document]) -> list[str]:
+    def read(self, chunk: Sequence[Document], tokens: Tokens) -> list[str]:
         """Take in a chunk; returns its lines of the listing."""
-        tokens = self._cache.add(chunk)
         self._counter.add(tokens)
         self.documents += len(chunk)
         self._words += len(tokens.ids)
@@ -230,6 +274,7 @@ class _StoreWriter:
 
     def encode(self, progress: Callable[[int], None]) -> None:
         """Write the tokens in the numbering of the store, and the encodings that are stored."""
+        self._forgotten = self._counter.counts.pop("", 0)  # words that another store forgot have no name
         vocabulary = Vocabulary.from_counts(self._counter.counts)
         vocabulary.save(self._folder / _VOCABULARY)
         progress(done := 0)  # the very first time, numba compiles now
@@ -237,7 +282,7 @@ class _StoreWriter:
             writers = {
                 name: files.enter_context(_RaggedWriter(self._folder / name)) for name in (_TOKENS, *self._stored)
             }
-            for tokens in self._cache:
+            for tokens in self._chunks:
                 try:
                     self._append(tokens, vocabulary, writers)
                 except GraphError as error:
@@ -269,7 +314,7 @@ class _StoreWriter:
                 "without_words": self._without_words,
                 "vocabulary": len(self._counter.counts),
             },
-            "counts_are_exact": self._counter.exact,
+            "counts_are_exact": self._counter.exact and not self._forgotten,
             "arrays": self._arrays,
         }
 
@@ -410,22 +455,30 @@ def _encoders_of(path: Path, manifest: Mapping[str, Any]) -> dict[str, Encoder]:
     return encoders
 
 
-def _check_options(path: Path, manifest: Mapping[str, Any], encoder: DocumentEncoder) -> None:
+def _check_options(path: Path, manifest: Mapping[str, Any], encoder: DocumentEncoder, flags: str) -> None:
     """Refuse a store that was made with other options than a model's, and name the first that differs."""
     stored = {name: one for name, one in encoder.encoders.items() if one.stored}
     for name in stored:
         if name not in manifest["encodings"]:
-            raise StoreError(f"{path}: has no {name}, which the model reads; encode it with --model NAME")
+            raise StoreError(f"{path}: has no {name}, which the model reads; encode it again with {flags}")
     wanted: dict[str, Config] = {TextConfig.section: encoder.pipeline.config.portable}
     wanted |= {one.Config.section: one.config for one in stored.values()}
+    if difference := _difference(manifest, wanted):
+        key, theirs, ours = difference
+        again = "the model's file of stop words" if ours == "file" else ours
+        raise StoreError(
+            f"{path}: was encoded with {key}={theirs}, but the model has {ours}; "
+            f"encode it again with {flags} --set {key}={again}"
+        )
+    if manifest["hashes"].get("text") != encoder.pipeline.fingerprint:
+        raise StoreError(f"{path}: was encoded with other stop words or another tokenizer; {_AGAIN}")
+
+
+def _difference(manifest: Mapping[str, Any], wanted: Mapping[str, Config]) -> tuple[str, Any, Any] | None:
+    """The first option in which a store differs from what is wanted, by section: its key, and the two values."""
     for section, config in wanted.items():
         theirs = manifest["config"].get(section, {})
         for key, value in config.as_mapping().items():
             if theirs.get(key) != value:
-                again = "the model's file of stop words" if value == "file" else value
-                raise StoreError(
-                    f"{path}: was encoded with {section}.{key}={theirs.get(key)}, but the model has {value}; "
-                    f"encode it again with --set {section}.{key}={again}"
-                )
-    if manifest["hashes"].get("text") != encoder.pipeline.fingerprint:
-        raise StoreError(f"{path}: was encoded with other stop words or another tokenizer; {_AGAIN}")
+                return f"{section}.{key}", theirs.get(key), value
+    return None

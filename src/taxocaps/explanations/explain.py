@@ -3,19 +3,21 @@
 import difflib
 import re
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
+from taxocaps.config import Between, Config
 from taxocaps.corpus.document import Document
 from taxocaps.encoding.documents import EncodedDocuments, plain_text
 from taxocaps.errors import CorpusError, ModelError
 from taxocaps.explanations.explainers import EXPLAINERS
-from taxocaps.explanations.explanation import Explanation, JudgedLabel, KeptWord, LabelReasons, RowShare, rounded
-from taxocaps.scorers.decision import DECISION_RULES
+from taxocaps.explanations.explanation import Explanation, JudgedLabel, KeptWord, rounded
+from taxocaps.scorers.decision import DECISION_RULES, MOST_LABELS
 from taxocaps.scorers.model import FittedModel
 
-__all__ = ["MOST_CHARACTERS", "MOST_WORDS", "explain_document", "explain_encoded"]
+__all__ = ["MOST_CHARACTERS", "MOST_WORDS", "ExplainOptions", "explain_document", "explain_encoded"]
 
 MOST_CHARACTERS = 1_000_000
 MOST_WORDS = 20_000
@@ -25,13 +27,30 @@ _TITLE_WORDS = 8
 _LONGEST_TITLE = 100
 
 
+class ExplainOptions(Config):
+    """What is explained of a document, and how.
+
+    Attributes:
+        labels: The labels to explain; by default all that are given or, if there are none, the nearest miss.
+        near_misses: How many labels that were not given are listed, too.
+        method: The explainer, such as `linear`, `occlusion` or `words-matrix`; by default that of the model.
+    """
+
+    labels: tuple[str, ...] = ()
+    near_misses: Annotated[int, Between(0, MOST_LABELS)] = 5
+    method: str | None = None
+
+    def model_post_init(self, context: object, /) -> None:
+        """The explainer must be known."""
+        if self.method is not None:
+            EXPLAINERS.check(self.method)
+
+
 def explain_document(
     model: FittedModel,
     document: Document,
+    options: ExplainOptions | None = None,
     *,
-    labels: Sequence[str] = (),
-    near_misses: int = 5,
-    method: str | None = None,
     most_words: int = MOST_WORDS,
 ) -> Explanation:
     """Why a document gets its labels; it is tokenised once and encoded once.
@@ -39,16 +58,15 @@ def explain_document(
     Args:
         model: Of any kind.
         document: The document; its id, if it has one, is the title.
-        labels: The labels to explain; by default all that are given or, if there are none, the nearest miss.
-        near_misses: How many labels that were not given are listed, too.
-        method: The name of an explainer; by default the one of the scorer.
+        options: What is explained, and how.
         most_words: A longer document is refused.
 
     Raises:
         CorpusError: If the document is too long.
         ModelError: If the model has no such label.
     """
-    for label in labels:  # refuse a mistyped one before any work
+    options = options or ExplainOptions()
+    for label in options.labels:  # refuse a mistyped one before any work
         _column(model, label)
     text = plain_text(document)
     _check_size(len(text), MOST_CHARACTERS, "characters")
@@ -56,20 +74,15 @@ def explain_document(
     tokens = encoder.pipeline.tokenize([document.content], spans=True)
     _check_size(len(text.split()) if encoder.pipeline.is_by_character else len(tokens.ids), most_words, "words")
     encoded = EncodedDocuments([document], tokens, encoder.encode_tokens(tokens))
-    return explain_encoded(model, encoded, text, labels=labels, near_misses=near_misses, method=method)
+    return explain_encoded(model, encoded, text, options)
 
 
 def explain_encoded(
-    model: FittedModel,
-    document: EncodedDocuments,
-    text: str,
-    *,
-    labels: Sequence[str] = (),
-    near_misses: int = 5,
-    method: str | None = None,
+    model: FittedModel, document: EncodedDocuments, text: str, options: ExplainOptions | None = None
 ) -> Explanation:
     """Why one encoded document gets its labels; see `explain_document`."""
-    columns = [_column(model, label) for label in labels]
+    options = options or ExplainOptions()
+    columns = [_column(model, label) for label in options.labels]
     words = _words(model, document, text)
     _check_size(len(words), MOST_WORDS, "words")
     raw = model.raw_scores(document)
@@ -78,27 +91,10 @@ def explain_encoded(
     if not raw.any():
         warning = "the text has no words that the model reads"
         return Explanation(model.name.model, title, text, words, (), "none", (), None, None, warning)
-    judged = _judged(model, raw, near_misses, columns)
+    judged = _judged(model, raw, options.near_misses, columns)
     asked = columns or [model.classes.names.index(one.label) for one in _given(judged)]
-    found = EXPLAINERS[method or model.scorer.explainer](model.scorer, document, asked)
-    rows: Sequence[tuple[RowShare, ...] | None] = found.rows or [None] * len(asked)
-    evidence = found.evidence or [()] * len(asked)
-    reasons = (
-        LabelReasons(model.classes.names[column], *parts)
-        for column, *parts in zip(asked, found.words, rows, evidence, strict=True)
-    )
-    return Explanation(
-        model.name.model,
-        title,
-        text,
-        words,
-        judged,
-        found.method,
-        tuple(reasons),
-        found.matrix,
-        found.graph,
-        names=_names(model, judged),
-    )
+    found = EXPLAINERS[options.method or model.scorer.explainer](model.scorer, document, asked)
+    return Explanation(model.name.model, title, text, words, judged, **vars(found), names=_names(model, judged))
 
 
 def _column(model: FittedModel, label: str) -> int:

@@ -16,6 +16,7 @@ from taxocaps.explanations.explanation import (
     Graph,
     GraphEdge,
     GraphNode,
+    LabelReasons,
     MatrixRow,
     RowShare,
     WordWeight,
@@ -43,23 +44,19 @@ _TOKENS_AT_ONCE = 1_000_000
 
 @dataclass(frozen=True)
 class Evidence:
-    """What an explainer found out about one document.
+    """What an explainer found out about one document; its fields become those of the `Explanation`.
 
     Attributes:
         method: What the weight of a word is, such as `occlusion`.
-        words: For each label that was asked about, the words that weigh anything, the weightiest first.
-        rows: For each label, what the rows of the words-matrix gave to it; empty in models without capsules of rows.
+        reasons: For each label that was asked about, what speaks for it.
         matrix: The words-matrix, in models that read one.
         graph: The graph-of-words, in models that read one.
-        evidence: For each label, what each kind of evidence adds to it; empty in models that join none.
     """
 
     method: str
-    words: Sequence[tuple[WordWeight, ...]]
-    rows: Sequence[tuple[RowShare, ...]] = ()
+    reasons: tuple[LabelReasons, ...]
     matrix: tuple[MatrixRow, ...] | None = None
     graph: Graph | None = None
-    evidence: Sequence[tuple[EvidenceShare, ...]] = ()
 
 
 Explainer = Callable[[Any, EncodedDocuments, Sequence[int]], Evidence]
@@ -81,7 +78,8 @@ EXPLAINERS: Registry[Explainer] = Registry(
 def explain_linear(scorer: Any, document: EncodedDocuments, columns: Sequence[int]) -> Evidence:
     """Weight times value of each word, for scorers with `word_weights`."""
     _check("linear", "has linear weights of words", scorer.explainer == "linear")
-    return Evidence("linear", list(map(_weights, scorer.word_weights(document, columns))))
+    found = zip(columns, scorer.word_weights(document, columns), strict=True)
+    return Evidence("linear", tuple(_reasons(scorer, column, weights) for column, weights in found))
 
 
 def explain_occlusion(scorer: Scorer, document: EncodedDocuments, columns: Sequence[int]) -> Evidence:
@@ -89,8 +87,10 @@ def explain_occlusion(scorer: Scorer, document: EncodedDocuments, columns: Seque
     words = _Occlusion(scorer, document)
     base = scorer.scores(document)[0]  # [L]
     falls = {word: base - scores for word, scores in words.scores()}  # [L] each
-    found = [_weights({word: float(fall[column]) for word, fall in falls.items()}) for column in columns]
-    return Evidence("occlusion", found)
+    found = ({word: float(fall[column]) for word, fall in falls.items()} for column in columns)
+    return Evidence(
+        "occlusion", tuple(_reasons(scorer, column, weights) for column, weights in zip(columns, found, strict=True))
+    )
 
 
 def explain_joined(scorer: Any, document: EncodedDocuments, columns: Sequence[int]) -> Evidence:
@@ -111,7 +111,8 @@ def explain_joined(scorer: Any, document: EncodedDocuments, columns: Sequence[in
         )
         evidence.append(tuple(sorted(shares, key=lambda one: -abs(one.weight))))
     words = explain_occlusion(scorer, document, columns)
-    return replace(words, evidence=evidence)
+    reasons = (replace(one, evidence=shares) for one, shares in zip(words.reasons, evidence, strict=True))
+    return replace(words, reasons=tuple(reasons))
 
 
 def explain_words_matrix(scorer: Any, document: EncodedDocuments, columns: Sequence[int]) -> Evidence:
@@ -129,10 +130,11 @@ def explain_words_matrix(scorer: Any, document: EncodedDocuments, columns: Seque
     arrays = scorer.inputs(document).arrays(np.zeros(1, np.int64))
     found = trace(network, [torch.from_numpy(array).to(device) for array in arrays])
     shares = [found.row_shares(column) for column in columns]
+    rows = (None if share is None else _row_shares(graph, share) for share in shares)
+    reasons = zip(explain_occlusion(scorer, document, columns).reasons, rows, strict=True)
     return Evidence(
         "occlusion",
-        explain_occlusion(scorer, document, columns).words,
-        [_row_shares(graph, share) for share in shares if share is not None],
+        tuple(replace(one, rows=given) for one, given in reasons),
         describe_rows(graph, found.attention),
         describe_graph(graph),
     )
@@ -143,9 +145,9 @@ def _check(method: str, needs: str, is_met: bool) -> None:
         raise ModelError(f"the explainer {method} needs a model that {needs}; occlusion works for all models")
 
 
-def _weights(weights: Mapping[str, float]) -> tuple[WordWeight, ...]:
+def _reasons(scorer: Scorer, column: int, weights: Mapping[str, float]) -> LabelReasons:
     found = [WordWeight(word, rounded(weight)) for word, weight in weights.items() if weight]
-    return tuple(sorted(found, key=lambda one: -one.weight))
+    return LabelReasons(scorer.classes.names[column], tuple(sorted(found, key=lambda one: -one.weight)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -109,7 +109,7 @@ class LabelReasons:
 
     label: str
     words: tuple[WordWeight, ...]
-    rows: tuple[RowShare, ...] | None
+    rows: tuple[RowShare, ...] | None = None
     evidence: tuple[EvidenceShare, ...] = ()
 
 

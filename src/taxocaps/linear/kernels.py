@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from taxocaps.compiled import kernel
+from taxocaps.compiled import kernel, random_below
 
 __all__ = ["add_rows", "descend_gram", "descend_label", "descend_paths", "violations"]
 
@@ -76,7 +76,7 @@ def descend_label(
     for epoch in range(passes):
         worst = 0.0
         for i in range(n_active):
-            state, other = _next_index(state, n_active - i)
+            state, other = random_below(state, n_active - i)
             other += i
             order[i], order[other] = order[other], order[i]
             row = order[i]
@@ -273,7 +273,7 @@ def descend_paths(
     order = np.arange(len(examples))
     changes, found = np.zeros(weights.shape[1], np.float32), np.empty(len(common))
     for i in range(len(order)):
-        state, other = _next_index(state, len(order) - i)
+        state, other = random_below(state, len(order) - i)
         order[i], order[i + other] = order[i + other], order[i]
         example = order[i]
         document, label = examples[example]
@@ -394,13 +394,3 @@ def _add_nodes(rows: Rows, document: int, changes: Float32s, weights: Float32s) 
     for i in range(starts[document], starts[document + 1]):
         for node in touched:
             weights[indices[i], node] += data[i] * changes[node]
-
-
-@kernel
-def _next_index(state: np.uint64, n: int) -> tuple[Any, Any]:
-    """The next state of a SplitMix64 generator, and an index from 0 to n - 1."""
-    state = state + np.uint64(0x9E3779B97F4A7C15)
-    value = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    value = value ^ (value >> np.uint64(31))
-    return state, np.int64(((value >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))

@@ -1,10 +1,8 @@
-"""Evaluation: all metrics of a prediction in one object, and the registry of metrics by name."""
+"""Evaluation: all metrics of a prediction in one object, those of other packages included."""
 
-import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,6 +24,7 @@ from taxocaps.metrics.classification import (
 )
 from taxocaps.metrics.ranking import RankingMetrics, ranking_metrics
 from taxocaps.registry import Registry
+from taxocaps.results import plain
 
 __all__ = ["METRICS", "Evaluated", "Evaluation", "evaluate"]
 
@@ -46,37 +45,9 @@ class Evaluated:
     scores: NDArray[np.float32] | None
     names: tuple[str, ...]
 
-    @cached_property
-    def flat(self) -> FlatMetrics:
-        """The metrics of the built-in table that need no scores."""
-        return flat_metrics(self.truth, self.chosen)
 
-
-METRICS: Registry[Callable[[Evaluated], float]] = Registry(
-    "metric",
-    "taxocaps.metrics",
-    {
-        name: f"{__name__}:{name}"
-        for name in (
-            "micro_precision",
-            "micro_recall",
-            "micro_f1",
-            "macro_precision",
-            "macro_recall",
-            "macro_f1",
-            "samples_precision",
-            "samples_recall",
-            "samples_f1",
-            "subset_accuracy",
-            "hamming_loss",
-            "precision_at_1",
-            "precision_at_5",
-            "ndcg_at_5",
-            "expected_calibration_error",
-        )
-    },
-)
-"""Metrics by name. Other packages add theirs by an entry point of the group `taxocaps.metrics`.
+METRICS: Registry[Callable[[Evaluated], float]] = Registry("metric", "taxocaps.metrics", {})
+"""The metrics that other packages add to those of `Evaluation`, by entry points of the group `taxocaps.metrics`.
 
 A metric returns NaN if it is not defined for its input, for example because there are no scores.
 """
@@ -115,8 +86,8 @@ class Evaluation:
 
     def as_dict(self) -> dict[str, Any]:
         """The evaluation as nested dicts and lists, ready for JSON; the k of ranking metrics become text."""
-        plain: dict[str, Any] = _plain(self)
-        return plain
+        found: dict[str, Any] = plain(self)
+        return found
 
 
 def evaluate(  # noqa: PLR0913 - everything that metrics are computed from
@@ -165,91 +136,9 @@ def evaluate(  # noqa: PLR0913 - everything that metrics are computed from
     )
 
 
-def micro_precision(evaluated: Evaluated) -> float:
-    """Precision over all (document, label) pairs."""
-    return evaluated.flat.micro.precision
-
-
-def micro_recall(evaluated: Evaluated) -> float:
-    """Recall over all (document, label) pairs."""
-    return evaluated.flat.micro.recall
-
-
-def micro_f1(evaluated: Evaluated) -> float:
-    """F1 over all (document, label) pairs."""
-    return evaluated.flat.micro.f1
-
-
-def macro_precision(evaluated: Evaluated) -> float:
-    """Mean precision of the labels."""
-    return evaluated.flat.macro.precision
-
-
-def macro_recall(evaluated: Evaluated) -> float:
-    """Mean recall of the labels."""
-    return evaluated.flat.macro.recall
-
-
-def macro_f1(evaluated: Evaluated) -> float:
-    """Mean F1 of the labels."""
-    return evaluated.flat.macro.f1
-
-
-def samples_precision(evaluated: Evaluated) -> float:
-    """Mean precision of the documents."""
-    return evaluated.flat.samples.precision
-
-
-def samples_recall(evaluated: Evaluated) -> float:
-    """Mean recall of the documents."""
-    return evaluated.flat.samples.recall
-
-
-def samples_f1(evaluated: Evaluated) -> float:
-    """Mean F1 of the documents."""
-    return evaluated.flat.samples.f1
-
-
-def subset_accuracy(evaluated: Evaluated) -> float:
-    """Fraction of documents with exactly the true labels."""
-    return evaluated.flat.subset_accuracy
-
-
-def hamming_loss(evaluated: Evaluated) -> float:
-    """Fraction of (document, label) pairs that are wrong."""
-    return evaluated.flat.hamming_loss
-
-
-def precision_at_1(evaluated: Evaluated) -> float:
-    """P@1; NaN without scores."""
-    return _ranked(evaluated, 1, "precision")
-
-
-def precision_at_5(evaluated: Evaluated) -> float:
-    """P@5; NaN without scores."""
-    return _ranked(evaluated, 5, "precision")
-
-
-def ndcg_at_5(evaluated: Evaluated) -> float:
-    """NDCG@5; NaN without scores."""
-    return _ranked(evaluated, 5, "ndcg")
-
-
-def expected_calibration_error(evaluated: Evaluated) -> float:
-    """Expected calibration error; NaN without scores."""
-    return math.nan if evaluated.scores is None else calibration_error(evaluated.truth, evaluated.scores)
-
-
-def _ranked(evaluated: Evaluated, k: int, name: str) -> float:
-    if evaluated.scores is None:
-        return math.nan
-    found: float = getattr(ranking_metrics(evaluated.truth, evaluated.scores, (k,)), name)[k]
-    return found
-
-
 def _external_metrics(evaluated: Evaluated) -> dict[str, float]:
     """The metrics of other packages, without those that are not defined for the input."""
-    found = {name: _external_metric(name, evaluated) for name in METRICS if METRICS.is_external(name)}
+    found = {name: _external_metric(name, evaluated) for name in METRICS}
     return {name: value for name, value in found.items() if not math.isnan(value)}
 
 
@@ -263,13 +152,3 @@ def _external_metric(name: str, evaluated: Evaluated) -> float:
             f"the metric {name!r} of another package failed: {type(error).__name__}: {reason}; "
             "correct or uninstall that package"
         ) from error
-
-
-def _plain(value: Any) -> Any:
-    if dataclasses.is_dataclass(value):
-        return {item.name: _plain(getattr(value, item.name)) for item in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    return value

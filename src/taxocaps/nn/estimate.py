@@ -1,14 +1,14 @@
-"""An estimate of the parameters of a network, and of the memory of training it, before it is made."""
+"""An estimate of the memory of training a network over words-matrices."""
 
-from dataclasses import dataclass
-
-import torch
+from typing import TYPE_CHECKING
 
 from taxocaps.nn.network import Sizes
 from taxocaps.nn.rows import WINDOW
-from taxocaps.nn.words_matrix import WordsMatrixConfig, WordsMatrixNetwork
 
-__all__ = ["Estimate", "estimate_training"]
+if TYPE_CHECKING:
+    from taxocaps.nn.words_matrix import WordsMatrixConfig
+
+__all__ = ["training_memory"]
 
 _FLOAT = 4
 _COPIES_OF_PARAMETERS = 4
@@ -25,45 +25,30 @@ _FIXED = 300 * 2**20
 """Python, torch and its libraries."""
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """The size of a network and of its training.
-
-    Attributes:
-        parameters: The exact number of parameters.
-        memory: The approximate peak memory of a training step, in bytes.
-    """
-
-    parameters: int
-    memory: int
-
-
-def estimate_training(config: WordsMatrixConfig, sizes: Sizes, batch_size: int) -> Estimate:
-    """Estimate a training step with Adam on documents that have all N rows.
+def training_memory(config: "WordsMatrixConfig", sizes: Sizes, batch_size: int, parameters: int) -> int:
+    """The approximate peak memory, in bytes, of a training step with Adam on documents that have all N rows.
 
     Args:
         config: The options of the network.
         sizes: The sizes that the data determine.
         batch_size: Documents of a step.
+        parameters: The number of parameters of the network.
     """
-    with torch.device("meta"):  # shapes without memory
-        network = WordsMatrixNetwork(config, sizes)
-    parameters = sum(parameter.numel() for parameter in network.parameters())
     rows = batch_size * sizes.N
     values = parameters * _COPIES_OF_PARAMETERS + rows * _row_values(config, sizes)
     values += 6 * batch_size * sizes.labels * (config.label_capsule_size if config.head == "capsule" else 1)
     logits = _routed_capsules(config, batch_size, sizes.N) * sizes.labels * _FLOAT
-    return Estimate(parameters, values * _FLOAT + 3 * min(logits, _MAX_ROUTING) + _FIXED)
+    return values * _FLOAT + 3 * min(logits, _MAX_ROUTING) + _FIXED
 
 
-def _routed_capsules(config: WordsMatrixConfig, batch_size: int, rows: int) -> int:
+def _routed_capsules(config: "WordsMatrixConfig", batch_size: int, rows: int) -> int:
     """The number of capsules with routing logits; a single iteration has no logits."""
     if config.head != "capsule" or config.iterations == 1:
         return 0
     return batch_size * (rows * config.channels if config.compress is None else config.compress)
 
 
-def _row_values(config: WordsMatrixConfig, sizes: Sizes) -> int:
+def _row_values(config: "WordsMatrixConfig", sizes: Sizes) -> int:
     """The number of values that are kept of a row for the backward pass."""
     values, width, features = 0, sizes.T, sizes.D
     for filters in config.filters:

@@ -32,14 +32,24 @@ and the entry point, in the `pyproject.toml` of your package::
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from torch import Tensor, nn
 
 from taxocaps import config as configuration
 from taxocaps.config import Between
 
-__all__ = ["PADDING", "UNKNOWN", "DropoutRate", "LayerSize", "Network", "SequenceNetwork", "Sizes", "word_embedding"]
+__all__ = [
+    "PADDING",
+    "UNKNOWN",
+    "DropoutRate",
+    "Estimate",
+    "LayerSize",
+    "Network",
+    "SequenceNetwork",
+    "Sizes",
+    "word_embedding",
+]
 
 PADDING, UNKNOWN = 0, 1
 """The word ids of padding and of unknown words; all others are words of the vocabulary."""
@@ -70,6 +80,21 @@ class Sizes:
     N: int = 0
     T: int = 0
     others: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The size of a network and of its training.
+
+    Attributes:
+        parameters: The exact number of parameters.
+        memory: The approximate peak memory of a training step, in bytes.
+        savings: Options of the network that take less memory, the one that costs least quality first.
+    """
+
+    parameters: int
+    memory: int
+    savings: tuple[str, ...] = ()
 
 
 class Network(nn.Module):
@@ -103,6 +128,17 @@ class Network(nn.Module):
     output_type: Literal["logits", "scores"] = "logits"
     label_parameters: tuple[str, ...] = ()
     word_vectors_name: ClassVar[str] = "embedding.weight"
+
+    @classmethod
+    def estimate(cls, config: Any, sizes: Sizes, batch_size: int) -> Estimate | None:
+        """What training will take, before the network is made; None if that is not known.
+
+        Args:
+            config: The options of the network.
+            sizes: The sizes that the data determine.
+            batch_size: Documents of a step.
+        """
+        return None
 
     @property
     def word_vectors(self) -> nn.Parameter:

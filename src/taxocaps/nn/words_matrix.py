@@ -9,8 +9,9 @@ from torch import Tensor, nn
 from taxocaps.config import Between, Config
 from taxocaps.errors import ConfigError
 from taxocaps.nn.capsules import LabelCapsules, PrimaryCapsules
+from taxocaps.nn.estimate import training_memory
 from taxocaps.nn.heads import CapsuleHead, DenseHead
-from taxocaps.nn.network import PADDING, UNKNOWN, DropoutRate, LayerSize, Network, Sizes, word_embedding
+from taxocaps.nn.network import PADDING, UNKNOWN, DropoutRate, Estimate, LayerSize, Network, Sizes, word_embedding
 from taxocaps.nn.rows import WINDOW, AttentionalLSTM, BlockAttention, RowLayer
 
 __all__ = ["WordsMatrixConfig", "WordsMatrixNetwork"]
@@ -106,6 +107,14 @@ class WordsMatrixNetwork(Network):
         self.output_type = "logits" if config.head == "dense" else "scores"
         self.label_parameters = tuple(f"head.{name}" for name in head.label_parameters)
 
+    @classmethod
+    def estimate(cls, config: WordsMatrixConfig, sizes: Sizes, batch_size: int) -> Estimate:
+        """What training with Adam will take on documents that have all N rows."""
+        with torch.device("meta"):  # shapes without memory
+            network = cls(config, sizes)
+        parameters = sum(parameter.numel() for parameter in network.parameters())
+        return Estimate(parameters, training_memory(config, sizes, batch_size, parameters), _savings(config))
+
     def forward(self, words: Tensor, blocks: Tensor, block_counts: Tensor) -> Tensor:
         """The value of each label."""
         mask = block_counts > 0  # [B, N']
@@ -176,3 +185,11 @@ _HEADS: dict[str, Callable[[WordsMatrixConfig, Sizes, int, int], CapsuleHead | D
     "capsule": _capsule_head,
     "dense": _dense_head,
 }
+
+
+def _savings(config: WordsMatrixConfig) -> tuple[str, ...]:
+    """Options that take less memory, the one that costs least quality first."""
+    if config.head != "capsule":
+        return ()
+    sharing = ["network.sharing=label"] if config.sharing != "label" else []
+    return (*sharing, *(["network.compress=128"] if config.compress is None else []))

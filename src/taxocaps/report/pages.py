@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from taxocaps.explanations.explanation import Explanation, Graph, MatrixRow
 
-__all__ = ["asset_files", "explanation_page", "graph_page", "inline_modules", "render_page"]
+__all__ = ["asset_files", "explanation_page", "graph_page", "inline_modules", "render_page", "templates"]
 
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:const|function|class)\b)", re.MULTILINE)
@@ -70,7 +70,7 @@ def render_page(name: str, title: str, data: Any) -> str:
     own = [_read("templates", f"{name}.css")] if _path("templates", f"{name}.css").is_file() else []
     # A lone surrogate, which no file can hold, becomes a question mark in the title and its escape in JSON.
     return (
-        _environment()
+        templates("taxocaps.report")
         .get_template(f"{name}.html")
         .render(
             title=title.encode("utf-8", "replace").decode(),
@@ -118,10 +118,9 @@ def _most_central(graph: Graph, most_words: int) -> Graph:
 
 
 @functools.cache
-def _environment() -> jinja2.Environment:
-    return jinja2.Environment(
-        loader=jinja2.PackageLoader("taxocaps.report"), autoescape=True, undefined=jinja2.StrictUndefined
-    )
+def templates(package: str) -> jinja2.Environment:
+    """The templates of a package, in which all text is escaped and a missing value is an error."""
+    return jinja2.Environment(loader=jinja2.PackageLoader(package), autoescape=True, undefined=jinja2.StrictUndefined)
 
 
 def _path(folder: str, name: str) -> Any:

@@ -18,6 +18,7 @@ from taxocaps.taxonomy.tree import Taxonomy
 
 __all__ = [
     "DECISION_RULES",
+    "MOST_LABELS",
     "Calibration",
     "DecisionConfig",
     "DecisionOptions",
@@ -33,7 +34,9 @@ __all__ = [
 Scores = NDArray[np.float32]
 Hierarchy = Literal["as-is", "add-ancestors", "drop-orphans"]
 
-_MOST_LABELS = 1_000_000
+MOST_LABELS = 1_000_000
+"""The largest number of labels that can be asked for."""
+
 _FEWEST_POSITIVES = 10
 """With fewer true labels in documents that were not learned from, no curve can be fitted."""
 _PAIRS_OF_A_DOCUMENT = 50
@@ -63,9 +66,9 @@ class DecisionConfig(Config):
 
     rule: str = "global"
     threshold: Annotated[float, Between(0, 1)] = 0.5
-    k: Annotated[int, Between(1, _MOST_LABELS)] = 5
+    k: Annotated[int, Between(1, MOST_LABELS)] = 5
     precision: Annotated[float, Between(0.01, 1)] = 0.9
-    at_least: Annotated[int, Between(0, _MOST_LABELS)] = 0
+    at_least: Annotated[int, Between(0, MOST_LABELS)] = 0
     hierarchy: Hierarchy | Literal["auto"] = "auto"
     calibration: Literal["logistic", "none"] = "logistic"
     unseen: bool = True
@@ -86,9 +89,9 @@ class DecisionOptions(Config):
         hierarchy: What is done about ancestors.
     """
 
-    top_k: Annotated[int, Between(1, _MOST_LABELS)] | None = None
+    top_k: Annotated[int, Between(1, MOST_LABELS)] | None = None
     threshold: Annotated[float, Between(0, 1)] | None = None
-    at_least: Annotated[int, Between(0, _MOST_LABELS)] | None = None
+    at_least: Annotated[int, Between(0, MOST_LABELS)] | None = None
     hierarchy: Hierarchy | None = None
 
     def model_post_init(self, context: object, /) -> None:

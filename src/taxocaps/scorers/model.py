@@ -1,5 +1,6 @@
 """A fitted model: a scorer with its calibration, its thresholds and its taxonomy; from documents to labels."""
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -17,7 +18,7 @@ from taxocaps.metrics.calibration import calibration_error
 from taxocaps.metrics.classification import AddedLabels, label_counts
 from taxocaps.metrics.diagnosis import Diagnosis, diagnose
 from taxocaps.metrics.evaluation import Evaluation, evaluate
-from taxocaps.results import FitReport, ModelCard, Prediction, ScoredLabel, TaxonomyLabel, TaxonomyView, finite
+from taxocaps.results import FitReport, ModelCard, Prediction, ScoredLabel, TaxonomyLabel, TaxonomyView, plain
 from taxocaps.scorers.base import Examples, FitContext, ModelConfig, Scorer
 from taxocaps.scorers.decision import (
     DECISION_RULES,
@@ -45,6 +46,12 @@ class ModelName:
     model: str
     preset: str
     seed: int
+
+    @property
+    def flags(self) -> str:
+        """The same for the command line, such as `--model SVM --preset fast`."""
+        preset = f" --preset {self.preset}" if self.preset != "default" else ""
+        return f"--model {shlex.quote(self.model)}{preset}"
 
 
 @dataclass(frozen=True)
@@ -163,7 +170,7 @@ class FittedModel:
 
     def card(self, name: str | None = None) -> ModelCard:
         """What the model is and how good it is; `name` is what it is called, such as its folder."""
-        metrics = finite(self.metrics)
+        metrics = plain(self.metrics)
         return ModelCard(
             name=name or self.name.model,
             model=self.name.model,
@@ -173,6 +180,7 @@ class FittedModel:
             language=self.config.text.language,
             hierarchy=self.hierarchy,
             rule=self.config.decision.rule,
+            takes_best=DECISION_RULES[self.config.decision.rule].takes_best,
             at_least=self.config.decision.at_least,
             **{key: metrics[key] for key in _OF_CARD if metrics.get(key) is not None},
         )

@@ -17,8 +17,7 @@ from taxocaps.encoding.documents import EncodedDocuments
 from taxocaps.encoding.encoders import ENCODERS, Encoding
 from taxocaps.encoding.words import count_words, learn_vectors, vocabulary_ids
 from taxocaps.errors import ConfigError, CorpusError, ModelError, TaxocapsError
-from taxocaps.nn.estimate import Estimate, estimate_training
-from taxocaps.nn.network import Network, Sizes
+from taxocaps.nn.network import Estimate, Network, Sizes
 from taxocaps.nn.networks import NETWORKS
 from taxocaps.results import FitReport
 from taxocaps.scorers.base import Examples, FitContext, ModelConfig, Scorer
@@ -137,8 +136,7 @@ class NetworkScorer(Scorer):
 
     def fit(self, training: Examples, validation: Examples | None, context: FitContext) -> FitReport:
         """Learn vocabulary, word vectors and label vectors, then train the network."""
-        from taxocaps.training.trainer import Examples as Batches
-        from taxocaps.training.trainer import train
+        from taxocaps.training.trainer import LabelledInputs, train
 
         vectors = self._learn_words(training.documents, context)
         self.objective = self._make_objective(vectors.shape[1], self._label_vectors(context))
@@ -147,8 +145,8 @@ class NetworkScorer(Scorer):
         self.objective.prepare(torch.from_numpy(np.asarray(training.labels.sum(axis=0)).ravel()))
         return train(
             self.objective,
-            Batches(self.inputs(training.documents), training.labels),
-            None if validation is None else Batches(self.inputs(validation.documents), validation.labels),
+            LabelledInputs(self.inputs(training.documents), training.labels),
+            None if validation is None else LabelledInputs(self.inputs(validation.documents), validation.labels),
             self.config.training,
             folder=context.folder / "checkpoints",
             seed=self.seed,
@@ -247,10 +245,9 @@ class NetworkScorer(Scorer):
 
     def _describe(self, D: int) -> str:
         """A line about weights and memory, and what would take less if that is too much."""
-        network, batch_size = self.config.network, self.config.training.batch_size
-        if network.kind != "words-matrix":
-            return f"the network has {self.parameters:,} weights"
-        return describe_memory(estimate_training(network, self._sizes(D), batch_size), network, batch_size)
+        batch_size = self.config.training.batch_size
+        found = _network_type(self.config).estimate(self.config.network, self._sizes(D), batch_size)
+        return f"the network has {self.parameters:,} weights" if found is None else describe_memory(found, batch_size)
 
     def _make_objective(self, D: int, label_vectors: torch.Tensor | None = None) -> Any:
         with torch.random.fork_rng(devices=()):
@@ -284,12 +281,11 @@ class NetworkScorer(Scorer):
         return torch.from_numpy(unit_vectors(vectors[[taxonomy.position(name) for name in self.classes.names]]))
 
 
-def describe_memory(estimate: Estimate, network: Any, batch_size: int, available: int | None = None) -> str:
+def describe_memory(estimate: Estimate, batch_size: int, available: int | None = None) -> str:
     """A line for people: weights, memory and, if that is too much, what would take less.
 
     Args:
         estimate: What training takes.
-        network: The options of a network over words-matrices.
         batch_size: Documents of a step.
         available: Bytes of memory; by default those of this machine.
     """
@@ -297,7 +293,7 @@ def describe_memory(estimate: Estimate, network: Any, batch_size: int, available
     line = f"the network has {estimate.parameters:,} weights; training takes about {_gigabytes(estimate.memory)}"
     if available is None or estimate.memory < available:
         return line
-    return f"{line}, but there are {_gigabytes(available)}; try {' and '.join(_advice(network, batch_size))}"
+    return f"{line}, but there are {_gigabytes(available)}; try {' and '.join(_advice(estimate, batch_size))}"
 
 
 def _available_memory() -> int | None:
@@ -307,16 +303,10 @@ def _available_memory() -> int | None:
         return None
 
 
-def _advice(network: Any, batch_size: int) -> list[str]:
+def _advice(estimate: Estimate, batch_size: int) -> list[str]:
     """Settings that take less memory, the one that costs least quality first."""
-    advice = []
-    if network.head == "capsule" and network.sharing != "label":
-        advice.append("network.sharing=label")
-    if network.head == "capsule" and network.compress is None:
-        advice.append("network.compress=128")
-    if batch_size > 8:
-        advice.append("training.batch_size=8")
-    return [f"--set {setting}" for setting in advice] or ["a smaller graph.N, or fewer labels"]
+    smaller = ("training.batch_size=8",) if batch_size > 8 else ()
+    return [f"--set {one}" for one in (*estimate.savings, *smaller)] or ["a smaller graph.N, or fewer labels"]
 
 
 def _gigabytes(count: int) -> str:

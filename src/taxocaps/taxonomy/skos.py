@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 from urllib.parse import unquote
 
-from taxocaps.errors import ConfigError, MissingExtraError
+from taxocaps.errors import ConfigError
 from taxocaps.files import format_suffix, open_binary
+from taxocaps.registry import import_extra
 from taxocaps.taxonomy.problems import ScanBuilder, TaxonomyScan
 from taxocaps.taxonomy.terms import Term, TermKind, best_name
 
@@ -71,10 +72,7 @@ def scan_skos(path: Path, label: SkosLabel = "uri", language: str = "en") -> Tax
 
 
 def _read_graph(path: Path, scan: ScanBuilder) -> "Graph | None":
-    try:
-        from rdflib import Graph
-    except ImportError as error:
-        raise MissingExtraError("rdflib", "skos", "reading a SKOS taxonomy") from error
+    rdflib = import_extra("rdflib", "reading a SKOS taxonomy")
     syntax = {**RDF_SYNTAXES, ".json": "json-ld"}.get(format_suffix(path), "turtle")
     with open_binary(path) as file:
         content = file.read()
@@ -90,7 +88,8 @@ def _read_graph(path: Path, scan: ScanBuilder) -> "Graph | None":
             )
             return None
         with _quiet_rdflib():
-            return Graph().parse(data=content, format=syntax, publicID=LABEL_NAMESPACE)
+            graph: Graph = rdflib.Graph().parse(data=content, format=syntax, publicID=LABEL_NAMESPACE)
+            return graph
     except Exception as error:  # rdflib's parsers raise many types, even AttributeError
         scan.add_problem(_line(error), f"not valid {syntax}: {' '.join(str(error).split())[:200]}")
         return None

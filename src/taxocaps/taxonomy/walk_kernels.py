@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from taxocaps.compiled import kernel
+from taxocaps.compiled import kernel, mixed, random_below
 
 __all__ = ["META_PATH", "PLAIN", "STEPS", "fill_walks"]
 
@@ -29,7 +29,7 @@ def fill_walks(
 ) -> None:
     """Fill a range of walks; each walk has its own random state, so ranges can be filled in parallel."""
     for walk in range(part[0], part[1]):
-        state = _mix(seed ^ _mix(np.uint64(walk)))
+        state = mixed(seed ^ mixed(np.uint64(walk)))
         node = walk // per_label
         walks[walk, 0] = node
         step = 1
@@ -39,7 +39,7 @@ def fill_walks(
             if up + down == 0:
                 break
             # Up or down with equal probability, or in proportion to the neighbours; never in an impossible direction.
-            state, draw = _random_below(state, up + down if kind == PLAIN and up > 0 and down > 0 else 2)
+            state, draw = random_below(state, up + down if kind == PLAIN and up > 0 and down > 0 else 2)
             goes_up = down == 0 or (up > 0 and draw < (up if kind == PLAIN else 1))
             state, node = _neighbour(state, goes_up, node, parent_starts, parents, child_starts, children)
             walks[walk, step] = node
@@ -62,20 +62,5 @@ def _neighbour(
 ) -> tuple[Any, Any]:
     """A random parent or child of the node."""
     starts, neighbours = (parent_starts, parents) if up else (child_starts, children)
-    state, offset = _random_below(state, starts[node + 1] - starts[node])
+    state, offset = random_below(state, starts[node + 1] - starts[node])
     return state, np.int64(neighbours[starts[node] + offset])
-
-
-@kernel
-def _random_below(state: np.uint64, n: int) -> tuple[Any, Any]:
-    """The next state of a SplitMix64 generator and a random integer from 0 to n - 1."""
-    state = state + np.uint64(0x9E3779B97F4A7C15)
-    return state, np.int64(((_mix(state) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
-
-
-@kernel
-def _mix(value: np.uint64) -> np.uint64:
-    """The finalizer of SplitMix64."""
-    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return value ^ (value >> np.uint64(31))

@@ -10,7 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from taxocaps.errors import MissingExtraError, TextError
+from taxocaps.errors import TextError
+from taxocaps.registry import import_extra
 from taxocaps.text.languages import INVISIBLE
 
 __all__ = [
@@ -230,10 +231,7 @@ def spacy_tokenizer(
 
 
 def _loaded(name: str) -> Any:
-    try:
-        import spacy
-    except ImportError as error:
-        raise MissingExtraError("spacy", "spacy", f"the tokenizer 'spacy:{name}'") from error
+    spacy = import_extra("spacy", f"the tokenizer 'spacy:{name}'")
     try:
         return spacy.load(name, exclude=["ner"])  # entities cost time and are not used
     except (OSError, ValueError, ImportError) as error:

@@ -30,8 +30,8 @@ class VectorsConfig(Config):
     """Where word vectors come from.
 
     Attributes:
-        source: `skip-gram` (trained on the corpus), `none` (random), or a file (see `load_vectors`), for which of the
-            other keys only `seed` matters.
+        source: `skip-gram` (trained on the corpus), `none` (random), or a file (word2vec, GloVe, fastText, `.npz`), for
+            which of the other keys only `seed` matters.
         dimension: Size D of a vector.
         window: Words on either side that a word must predict.
         negative: Random words against which each prediction is weighed.

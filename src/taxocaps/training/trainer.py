@@ -27,7 +27,7 @@ from taxocaps.training.batches import Inputs, loader
 from taxocaps.training.config import TrainingConfig
 from taxocaps.training.module import Objective, TrainingModule
 
-__all__ = ["Examples", "History", "ShowProgress", "train"]
+__all__ = ["History", "LabelledInputs", "ShowProgress", "train"]
 
 _LAST, _BEST = "last.ckpt", "best.ckpt"
 
@@ -35,8 +35,8 @@ _COLUMNS = ("epoch", "step", "loss", "validation_loss", "micro_f1", "macro_f1", 
 
 
 @dataclass(frozen=True)
-class Examples:
-    """Encoded documents with their labels, CSR [documents, L] of bool."""
+class LabelledInputs:
+    """What a network reads of some documents, and their labels, CSR [documents, L] of bool."""
 
     inputs: Inputs
     labels: csr_array
@@ -44,8 +44,8 @@ class Examples:
 
 def train(  # noqa: PLR0913 - a front door: each argument stands for itself
     objective: Objective,
-    training: Examples,
-    validation: Examples | None,
+    training: LabelledInputs,
+    validation: LabelledInputs | None,
     config: TrainingConfig,
     *,
     folder: Path,

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 from taxocaps._version import __version__
 from taxocaps.errors import CorpusError
 from taxocaps.explanations.explanation import Explanation
-from taxocaps.results import Prediction, TaxonomyView, finite
+from taxocaps.results import Prediction, TaxonomyView, plain
 from taxocaps.web import schemas
 from taxocaps.web.batching import Batcher
 from taxocaps.web.limits import BodyMiddleware, HostMiddleware, ServeConfig, TokenMiddleware, check_lengths
@@ -108,8 +108,7 @@ class Service:
             if label not in self._labels[model.name]:
                 raise ApiError(422, "the model has no label of this name; see /v1/taxonomy", f"labels[{index}]")
         self._refuse_if_draining()
-        document, labels = make_document(dict(request)), tuple(request.labels or ())
-        job = ExplainJob(document, labels, request.near_misses, self.config.explain_words)
+        job = ExplainJob(make_document(dict(request)), request.options, self.config.explain_words)
         try:
             explanation = await self._batchers[model.name].explain(job)
         except CorpusError as error:  # it has too many words
@@ -216,7 +215,7 @@ def _model_routes(service: Service) -> APIRouter:
 
 
 def _models_json(service: Service) -> bytes:
-    cards = [finite(dataclasses.asdict(model.card)) for model in service.models.values()]
+    cards = [plain(model.card) for model in service.models.values()]
     limits = {name: getattr(service.config, name) for name in schemas.RequestLimits.model_fields}
     return json_bytes({"default": service.model(None).name, "models": cards, "limits": limits})
 

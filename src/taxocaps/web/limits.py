@@ -16,9 +16,10 @@ from pydantic import Field
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from taxocaps.config import Between, Config, parse_override, read_mapping, resolve
+from taxocaps.config import Between, Config
 from taxocaps.errors import ConfigError
 from taxocaps.web.responses import ApiError, error_response
+from taxocaps.workflows.config import resolve_sections
 
 __all__ = [
     "LOOPBACK_NAMES",
@@ -84,13 +85,7 @@ def resolve_serve_config(file: Path | None = None, overrides: Iterable[str] = ()
         file: A configuration file; its other sections belong to other commands.
         overrides: Texts such as `serve.batch=64`.
     """
-    content = read_mapping(file) if file else {}
-    try:
-        from_file = {key: value for key, value in content.items() if key == "serve"}
-        resolve(_Sections, from_file)
-    except ConfigError as error:
-        raise ConfigError(f"{file}: {error}") from error
-    return resolve(_Sections, from_file, *map(parse_override, overrides)).serve
+    return resolve_sections(_Sections, file, overrides).serve
 
 
 def check_lengths(documents: list[dict[str, Any]], config: ServeConfig, *, single: bool = False) -> None:

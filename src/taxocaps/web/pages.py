@@ -1,6 +1,5 @@
 """The pages of the server: the live page, whose files are sent as they are, and the description of the API."""
 
-import functools
 import hashlib
 import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -8,12 +7,11 @@ from importlib import resources
 from pathlib import PurePosixPath
 from typing import Any
 
-import jinja2
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from taxocaps.report.pages import asset_files
+from taxocaps.report.pages import asset_files, templates
 
 __all__ = ["PAGE_PATHS", "docs_page", "page_routes"]
 
@@ -78,15 +76,8 @@ def docs_page(schema: Mapping[str, Any]) -> Response:
         for path, methods in schema["paths"].items()
         for method, operation in methods.items()
     ]
-    text = _environment().get_template("docs.html").render(info=schema["info"], operations=operations)
+    text = templates("taxocaps.web").get_template("docs.html").render(info=schema["info"], operations=operations)
     return Response(text, headers=_HEADERS, media_type="text/html")
-
-
-@functools.cache
-def _environment() -> jinja2.Environment:
-    return jinja2.Environment(
-        loader=jinja2.PackageLoader("taxocaps.web"), autoescape=True, undefined=jinja2.StrictUndefined
-    )
 
 
 def _fields(operation: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -1,6 +1,7 @@
 """Requests and responses, as OpenAPI describes them; results are those of `taxocaps.results`."""
 
-from typing import Annotated, Any, Literal
+import difflib
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -14,9 +15,10 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from taxocaps.config import json_schema
+from taxocaps.config import Config, json_schema
 from taxocaps.errors import ConfigError
 from taxocaps.results import ModelCard, Prediction
+from taxocaps.workflows.explain import ExplainOptions
 from taxocaps.workflows.predict import DecisionOptions
 
 __all__ = [
@@ -31,8 +33,11 @@ __all__ = [
     "limited_predict_request",
 ]
 
-_MOST_LABELS = 1_000_000
-_OPTIONS = json_schema(DecisionOptions)["properties"]
+C = TypeVar("C", bound=Config)
+
+_LONGEST_NAME = 100
+
+_OPTIONS = {**json_schema(DecisionOptions)["properties"], **json_schema(ExplainOptions)["properties"]}
 
 
 def _without_surrogates(text: str) -> str:
@@ -60,11 +65,12 @@ class _Request(BaseModel):
     def _refuse_unknown(cls, given: Any) -> Any:
         unknown = next((name for name in given if name not in cls.model_fields), None) if type(given) is dict else None
         if unknown is not None:
-            allowed = ", ".join(cls.model_fields)
+            nearest = difflib.get_close_matches(unknown[:_LONGEST_NAME], cls.model_fields, n=1)
+            hint = f"did you mean {nearest[0]}?" if nearest else f"allowed: {', '.join(cls.model_fields)}"
             raise PydanticCustomError(
                 "unknown_field",
-                "unknown field; allowed: {allowed}",
-                {"allowed": allowed, "name": unknown.encode("utf-8", "replace").decode()},
+                "unknown field; {hint}",
+                {"hint": hint, "name": unknown.encode("utf-8", "replace").decode()},
             )
         return given
 
@@ -84,8 +90,9 @@ class RequestDocument(_Request):
 
 
 def _option(name: str) -> Any:
-    """A field as `DecisionOptions` describes it, which also validates it."""
-    return Field(None, json_schema_extra={key: value for key, value in _OPTIONS[name].items() if key != "title"})
+    """A field as `DecisionOptions` or `ExplainOptions` describes it, which also validates it."""
+    described = {key: value for key, value in _OPTIONS[name].items() if key != "title"}
+    return Field(described.get("default"), json_schema_extra=described)
 
 
 class PredictRequest(_Request):
@@ -108,7 +115,7 @@ class PredictRequest(_Request):
     @field_validator(*DecisionOptions.model_fields)
     @classmethod
     def _check_option(cls, value: Any, info: ValidationInfo) -> Any:
-        _decision_options(**{str(info.field_name): value})
+        _checked(DecisionOptions, **{str(info.field_name): value})
         return value
 
     @model_validator(mode="after")
@@ -121,7 +128,7 @@ class PredictRequest(_Request):
     @property
     def options(self) -> DecisionOptions:
         """How labels are chosen."""
-        return _decision_options(**{name: getattr(self, name) for name in DecisionOptions.model_fields})
+        return _checked(DecisionOptions, **{name: getattr(self, name) for name in DecisionOptions.model_fields})
 
     def as_documents(self) -> list[dict[str, Any]]:
         """The documents as plain values."""
@@ -130,9 +137,9 @@ class PredictRequest(_Request):
         return [dict(document) for document in self.documents]
 
 
-def _decision_options(**given: Any) -> DecisionOptions:
+def _checked(cls: type[C], **given: Any) -> C:
     try:
-        return DecisionOptions(**given)
+        return cls(**given)
     except ConfigError as error:
         raise ValueError(str(error)) from error
 
@@ -158,11 +165,21 @@ class ExplainRequest(_Request):
     id: _Text | None = Field(None, description="The title of the explanation; by default the first words.")
     model: _Text | None = Field(None, description="The name of a model; by default the first that is served.")
     labels: Annotated[list[_Text], Field(fail_fast=True)] | None = Field(
-        None, description="The labels to explain; by default all that are given or, if none are, the nearest miss."
+        None, description=_OPTIONS["labels"]["description"]
     )
-    near_misses: Annotated[int, Field(ge=0, le=_MOST_LABELS)] = Field(
-        5, description="How many labels that were not given are included."
-    )
+    near_misses: int = _option("near_misses")
+    method: _Text | None = _option("method")
+
+    @field_validator("near_misses", "method")
+    @classmethod
+    def _check_option(cls, value: Any, info: ValidationInfo) -> Any:
+        _checked(ExplainOptions, **{str(info.field_name): value})
+        return value
+
+    @property
+    def options(self) -> ExplainOptions:
+        """What is explained, and how."""
+        return ExplainOptions(labels=tuple(self.labels or ()), near_misses=self.near_misses, method=self.method)
 
     @model_validator(mode="after")
     def _text_or_tokens(self) -> "ExplainRequest":

@@ -1,12 +1,12 @@
 """The configuration of a command: defaults, preset, file, `--set` and options, resolved once, in this order."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from taxocaps.catalogue import DEFAULT_MODEL
-from taxocaps.config import Between, Config, json_schema, nested, parse_override, read_mapping, resolve
+from taxocaps.config import Between, Config, json_schema, merge, nested, parse_override, read_mapping, resolve
 from taxocaps.corpus.readers import CorpusConfig
 from taxocaps.errors import ConfigError
 
@@ -16,15 +16,20 @@ if TYPE_CHECKING:  # a command that only reads documents need not load the model
     from taxocaps.text.pipeline import TextConfig
 
 __all__ = [
+    "RUN_KEYS",
     "CorpusConfig",
     "EncodeConfig",
     "RunConfig",
+    "check_same",
     "config_schema",
+    "refuse_both",
     "resolve_corpus_config",
     "resolve_encode_config",
     "resolve_run_config",
+    "resolve_sections",
 ]
 
+C = TypeVar("C", bound=Config)
 Layers = Sequence[Mapping[str, Any]]
 
 
@@ -44,6 +49,14 @@ class _RunKeys(Config):
     corpus: CorpusConfig = CorpusConfig()
 
 
+RUN_KEYS = tuple(_RunKeys.model_fields)
+"""What stands beside the options of a model in its configuration."""
+
+
+class _CorpusSections(Config):
+    corpus: CorpusConfig = CorpusConfig()
+
+
 @dataclass(frozen=True)
 class RunConfig:
     """Everything that decides a training run.
@@ -54,6 +67,8 @@ class RunConfig:
         seed: Random seed.
         corpus: How documents are read.
         options: The options of the model.
+        given: What differs from the preset because it was given: the keys of the file, of `--set` and of options.
+        overrides: The part of `given` that is not out of the file.
     """
 
     model: str
@@ -61,6 +76,8 @@ class RunConfig:
     seed: int
     corpus: CorpusConfig
     options: "ModelConfig"
+    given: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    overrides: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def as_mapping(self) -> dict[str, Any]:
         """All keys as nested plain values."""
@@ -96,7 +113,11 @@ class EncodeConfig:
 
 
 def resolve_run_config(
-    file: Path | None = None, overrides: Iterable[str] = (), options: Mapping[str, object] | None = None
+    file: Path | None = None,
+    overrides: Iterable[str] = (),
+    options: Mapping[str, object] | None = None,
+    *,
+    beside: Sequence[str] = (),
 ) -> RunConfig:
     """The configuration of training.
 
@@ -104,13 +125,15 @@ def resolve_run_config(
         file: A YAML or TOML file; the section `serve` in it is passed over.
         overrides: Texts such as `graph.window=4`.
         options: Values by their full key, such as `{"corpus.text_field": "body"}`.
+        beside: What else the caller takes by name; an unknown key may be one of these misspelt.
 
     Raises:
         ConfigError: For an unknown key or a value that is not allowed; a file is named if it alone is at fault.
     """
-    layers = _layers(file, overrides, options)
+    layers = _without_server(file, _layers(file, overrides, options))
     _check_file(file, layers, lambda parts: _run_config([*parts, *_named(layers)]))
-    return _run_config(layers)
+    found = _run_config(layers, beside)
+    return replace(found, given=merge(*layers), overrides=merge(*(layers[1:] if file else layers)))
 
 
 def resolve_encode_config(
@@ -120,11 +143,14 @@ def resolve_encode_config(
 
     One file may serve all commands: what only training reads is passed over in it, but not in overrides.
     """
-    layers = _layers(file, overrides, options)
+    from taxocaps.catalogue.models import find_model
+
+    layers = _without_server(file, _layers(file, overrides, options))
     _check_file(file, layers, lambda parts: _encode_config([*parts, *_named(layers)]))
     found = _encode_config(layers)
-    sections = ("text", *(config.section for config in found.encodings.values()))
-    _refuse_others(layers[1:] if file else layers, (*_RunKeys.model_fields, *sections))
+    if find_model(_run_keys(layers).model).reads is not None:  # else all options of the model may matter
+        sections = ("text", *(config.section for config in found.encodings.values()))
+        _refuse_others(layers[1:] if file else layers, (*_RunKeys.model_fields, *sections))
     return found
 
 
@@ -132,10 +158,56 @@ def resolve_corpus_config(
     file: Path | None = None, overrides: Iterable[str] = (), options: Mapping[str, object] | None = None
 ) -> CorpusConfig:
     """How documents are read, for commands that need no more; arguments as in `resolve_run_config`."""
+    return resolve_sections(_CorpusSections, file, overrides, options).corpus
+
+
+def resolve_sections(
+    cls: type[C], file: Path | None = None, overrides: Iterable[str] = (), options: Mapping[str, object] | None = None
+) -> C:
+    """The sections of a command that needs no model, as fields of `cls`; arguments as in `resolve_run_config`.
+
+    Other sections are passed over in a file, which may serve all commands, but not in overrides.
+    """
     layers = _layers(file, overrides, options)
-    _refuse_others(layers[1:] if file else layers, ("corpus",))
-    _check_file(file, layers, _corpus_config)
-    return _corpus_config(layers)
+    known = tuple(cls.model_fields)
+    _refuse_others(layers[1:] if file else layers, known)
+    if file:
+        layers[0] = {key: value for key, value in layers[0].items() if key in known}
+    _check_file(file, layers, lambda parts: resolve(cls, *parts))
+    return resolve(cls, *layers)
+
+
+def check_same(theirs: "ModelConfig", ours: "ModelConfig", but: Collection[str]) -> None:
+    """Weights fit only a model of the same shape over words of the same kind.
+
+    Args:
+        theirs: The options of the model to start from.
+        ours: The options of the model that starts from it.
+        but: Sections that may differ.
+
+    Raises:
+        ConfigError: For the first option that differs.
+    """
+    old, new = theirs.as_mapping(), ours.as_mapping()
+    if old["scorer"] != new["scorer"]:
+        raise ConfigError(f"the model to start from is {old['scorer']}, not {new['scorer']}")
+    for section in (name for name in new if isinstance(new[name], dict) and name not in but):
+        for key, value in new[section].items():
+            found = old.get(section, {}).get(key)
+            if found != value:
+                raise ConfigError(
+                    f"the model to start from has {section}.{key}={found}, not {value}; use the same options"
+                )
+
+
+def refuse_both(config: object | None, options: Mapping[str, object]) -> None:
+    """Refuse options beside a whole configuration, which would be passed over.
+
+    Raises:
+        ConfigError: If both are given.
+    """
+    if config is not None and options:
+        raise ConfigError(f"{next(iter(options))} is given beside config; give all options in one of them")
 
 
 def config_schema(model: str = DEFAULT_MODEL, preset: str = "default") -> dict[str, Any]:
@@ -152,13 +224,13 @@ def config_schema(model: str = DEFAULT_MODEL, preset: str = "default") -> dict[s
     }
 
 
-def _run_config(layers: Layers) -> RunConfig:
+def _run_config(layers: Layers, beside: Sequence[str] = ()) -> RunConfig:
     from taxocaps.catalogue.models import find_model
     from taxocaps.catalogue.presets import model_config
 
     named = _run_keys(layers)
-    others = [{key: value for key, value in layer.items() if key not in _RunKeys.model_fields} for layer in layers]
-    options = model_config(named.model, named.preset, *others)
+    keys = (*_RunKeys.model_fields, *beside)
+    options = model_config(named.model, named.preset, *_model_layers(layers), beside=keys)
     return RunConfig(find_model(named.model).name, named.preset, named.seed, named.corpus, options)
 
 
@@ -166,15 +238,15 @@ def _encode_config(layers: Layers) -> EncodeConfig:
     from taxocaps.catalogue.presets import encoding_config
 
     named = _run_keys(layers)
-    return EncodeConfig(named.corpus, *encoding_config(named.model, named.preset, *layers))
-
-
-def _corpus_config(layers: Layers) -> CorpusConfig:
-    return _run_keys([{key: value for key, value in layer.items() if key == "corpus"} for layer in layers]).corpus
+    return EncodeConfig(named.corpus, *encoding_config(named.model, named.preset, *_model_layers(layers)))
 
 
 def _run_keys(layers: Layers) -> _RunKeys:
     return resolve(_RunKeys, *({k: v for k, v in layer.items() if k in _RunKeys.model_fields} for layer in layers))
+
+
+def _model_layers(layers: Layers) -> list[dict[str, Any]]:
+    return [{key: value for key, value in layer.items() if key not in _RunKeys.model_fields} for layer in layers]
 
 
 def _named(layers: Layers) -> list[dict[str, Any]]:
@@ -185,9 +257,16 @@ def _named(layers: Layers) -> list[dict[str, Any]]:
 def _layers(
     file: Path | None, overrides: Iterable[str], options: Mapping[str, object] | None
 ) -> list[Mapping[str, Any]]:
-    from_file = [{key: value for key, value in read_mapping(file).items() if key != "serve"}] if file else []
+    from_file = [read_mapping(file)] if file else []
     given = ((key.replace("__", "."), value) for key, value in (options or {}).items())
     return [*from_file, *map(parse_override, overrides), *(nested(key, value) for key, value in given)]
+
+
+def _without_server(file: Path | None, layers: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """One file may have the limits of a server beside the options of a model."""
+    if file:
+        layers[0] = {key: value for key, value in layers[0].items() if key != "serve"}
+    return layers
 
 
 def _check_file(file: Path | None, layers: Layers, check: Any) -> None:

@@ -1,15 +1,20 @@
 """Encode a corpus: from a file of documents to a store on disk, in bounded memory, resumable."""
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from taxocaps.corpus.readers import ReadReport, read_documents
-from taxocaps.encoding.store import is_store, write_store
+from taxocaps.corpus.document import Document
+from taxocaps.corpus.readers import CorpusConfig, ReadReport, read_documents
+from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
+from taxocaps.encoding.store import check_words, is_store, write_store
 from taxocaps.errors import FileError, WriteError
+from taxocaps.files import check_exists
 from taxocaps.progress import Progress, silent
-from taxocaps.workflows.config import EncodeConfig, resolve_encode_config
+from taxocaps.workflows.config import EncodeConfig, refuse_both, resolve_encode_config
 from taxocaps.workflows.folders import WorkFolder, resume_hint
+from taxocaps.workflows.sources import open_documents
 
 __all__ = ["EncodeReport", "encode"]
 
@@ -57,7 +62,8 @@ def encode(
     stays, and the same call continues from there.
 
     Args:
-        corpus: A file or folder of documents, in any format that can be read.
+        corpus: A file or folder of documents, in any format that can be read; or a store for another model, whose words
+            are taken.
         out: The folder to make.
         config: How a model reads documents; by default as the default model does, changed by `options`.
         overwrite: Whether an `out` that exists is replaced, once the new one is complete.
@@ -68,11 +74,14 @@ def encode(
     Returns:
         Counts of what was encoded and left out.
     """
-    out, config = Path(out), config or resolve_encode_config(options=options)
+    out = Path(out)
+    check_exists(Path(corpus))
+    refuse_both(config, options)
+    config = config or resolve_encode_config(options=options)
     _check_target(out, overwrite)
     encoder = config.encoder(threads or os.cpu_count() or 1)
     report = ReadReport()
-    documents = read_documents(corpus, config.corpus, report=report)
+    documents = _documents(Path(corpus), config.corpus, encoder, report)
     try:
         with WorkFolder(out) as work:
             manifest = write_store(
@@ -92,6 +101,15 @@ def encode(
         problems=tuple(report.messages),
         **manifest["counts"],
     )
+
+
+def _documents(
+    path: Path, corpus: CorpusConfig, encoder: DocumentEncoder, report: ReadReport
+) -> Iterable[Document] | EncodedDocuments:
+    if not is_store(path):
+        return read_documents(path, corpus, report=report)
+    check_words(path, encoder.pipeline)
+    return open_documents(path, None, corpus)
 
 
 def _check_target(out: Path, overwrite: bool) -> None:

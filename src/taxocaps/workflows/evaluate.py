@@ -13,7 +13,7 @@ from taxocaps.corpus.label_names import LabelResolver
 from taxocaps.corpus.labels import Classes, LabelLists, collect_classes, label_matrix
 from taxocaps.corpus.readers import CorpusConfig
 from taxocaps.errors import CorpusError
-from taxocaps.files import read_lines
+from taxocaps.files import check_exists, read_lines
 from taxocaps.metrics.evaluation import Evaluation
 from taxocaps.metrics.evaluation import evaluate as evaluate_labels
 from taxocaps.progress import Progress, silent
@@ -26,7 +26,7 @@ __all__ = ["evaluate", "evaluate_predictions", "evaluate_scores"]
 
 
 def evaluate(
-    model: FittedModel | Path | str,
+    model: Any,
     documents: Path | str,
     *,
     corpus: CorpusConfig | None = None,
@@ -36,15 +36,17 @@ def evaluate(
     """Measure a model on labelled documents; labels that it never learned count as missed unless added as ancestors.
 
     Args:
-        model: A model, or its folder.
+        model: The folder of a model, or a fitted classifier.
         documents: A file of labelled documents, or a store.
         corpus: How to read a file.
         trust_code: Whether code that the model names may be run.
         progress: Told where the work stands.
     """
-    fitted, path = as_model(model, trust_code=trust_code), Path(documents)
+    path = Path(documents)
+    check_exists(path)
+    fitted = as_model(model, trust_code=trust_code)
     scores, labels = [], []
-    for encoded in encoded_stream(path, fitted.scorer.encoder, corpus):
+    for encoded in encoded_stream(path, fitted.scorer.encoder, corpus, model=fitted.name):
         scores.append(fitted.scores(encoded))
         labels += [document.labels or () for document in encoded.documents]
         progress("labelling documents", len(labels))

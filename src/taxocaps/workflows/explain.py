@@ -1,58 +1,54 @@
 """Explain why a trained model gives a document its labels."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.readers import CorpusConfig
 from taxocaps.encoding.store import is_store
-from taxocaps.errors import FileError
-from taxocaps.explanations.explain import explain_document, explain_encoded
+from taxocaps.errors import ConfigError, CorpusError, FileError
+from taxocaps.explanations.explain import ExplainOptions, explain_document, explain_encoded
 from taxocaps.explanations.explanation import Explanation, JudgedLabel
 from taxocaps.files import atomic_text, is_decodable, refuse_same_file
 from taxocaps.report.pages import explanation_page
-from taxocaps.scorers.model import FittedModel
 from taxocaps.workflows.predict import as_model
 from taxocaps.workflows.sources import find_document, find_encoded
 
-__all__ = ["Explanation", "JudgedLabel", "explain"]
+__all__ = ["ExplainOptions", "Explanation", "JudgedLabel", "explain"]
 
 
-def explain(  # noqa: PLR0913 - a front door: each argument stands for itself
-    model: FittedModel | Path | str,
+def explain(
+    model: Any,
     document: str | Document | Path,
     *,
     id: str | None = None,
     corpus: CorpusConfig | None = None,
-    labels: Sequence[str] = (),
-    near_misses: int = 5,
-    method: str | None = None,
     out: str | Path | None = None,
     trust_code: bool = False,
+    **options: Any,
 ) -> Explanation:
     """Why a document gets its labels; written as an HTML page too, if `out` is given.
 
     Args:
-        model: A model, or its folder.
+        model: The folder of a model, or a fitted classifier.
         document: A text, a document, or the path of a file or store of documents.
         id: Which document of a file.
         corpus: How to read a file.
-        labels: The labels to explain; by default all that are given or, if there are none, the nearest miss.
-        near_misses: How many labels that were not given are listed, too.
-        method: The name of an explainer, such as `occlusion`; by default the one of the model.
         out: The page to write.
         trust_code: Whether code that the model names may be run.
+        options: What is explained: `labels` (by default all that are given or, if there are none, the nearest miss),
+            `near_misses`, the number of labels that were not given but are listed, too, and `method`, the name of an
+            explainer.
     """
-    wanted: dict[str, Any] = {"labels": labels, "near_misses": near_misses, "method": method}
+    wanted = ExplainOptions.model_validate(options)
     if isinstance(document, Path) and is_store(document):
         fitted = as_model(model, trust_code=trust_code)
-        encoded = find_encoded(document, fitted.scorer.encoder, id, corpus)
+        encoded = find_encoded(document, fitted.scorer.encoder, id, corpus, model=fitted.name)
         space = "" if fitted.scorer.encoder.pipeline.is_by_character else " "
-        found = explain_encoded(fitted, encoded, space.join(encoded.tokens.document(0)), **wanted)
+        found = explain_encoded(fitted, encoded, space.join(encoded.tokens.document(0)), wanted)
     else:
         given = _as_document(document, id, corpus, Path(out) if out is not None else None)
-        found = explain_document(as_model(model, trust_code=trust_code), given, **wanted)
+        found = explain_document(as_model(model, trust_code=trust_code), given, wanted)
     if out is not None:
         with atomic_text(Path(out)) as page:
             page.write(explanation_page(found))
@@ -66,6 +62,13 @@ def _as_document(
         if out is not None and str(document) != "-":
             refuse_same_file(document, out)
         return find_document(document, id, corpus)
+    if not isinstance(document, str | Document):
+        raise CorpusError(
+            "one document is explained at a time: a text, a Document, or the Path of a file; "
+            f"got {type(document).__name__}"
+        )
+    if id is not None or corpus is not None:
+        raise ConfigError("id and corpus belong to a file of documents; give it as a Path, such as Path('test.jsonl')")
     if isinstance(document, Document):
         return document
     if not is_decodable(document):

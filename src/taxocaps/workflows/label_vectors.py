@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taxocaps.config import Config
-from taxocaps.errors import ConfigError
+from taxocaps.errors import ConfigError, FileError
 from taxocaps.files import atomic_path
 from taxocaps.progress import Progress, silent
-from taxocaps.report.curves import Curve, check_plot, plot_curves
+from taxocaps.registry import import_extra
 from taxocaps.taxonomy.embedding import THRESHOLDS, LabelVectorsConfig, Reconstruction, reconstruct, train_label_vectors
 from taxocaps.taxonomy.readers import read_taxonomy
 from taxocaps.taxonomy.tree import Taxonomy
@@ -22,6 +22,8 @@ from taxocaps.workflows.taxonomy import TaxonomyOptions
 __all__ = ["EmbedConfig", "EmbedReport", "ReconstructReport", "WalkResult", "embed_taxonomy", "reconstruct_taxonomy"]
 
 KINDS: tuple[WalkKind, ...] = ("meta-path", "steps", "plain")
+
+_PLOTS = (".png", ".svg", ".pdf")
 
 
 class EmbedConfig(Config):
@@ -112,7 +114,7 @@ def reconstruct_taxonomy(
 ) -> ReconstructReport:
     """Learn vectors from each kind of walk, with several seeds, and read the edges of the taxonomy back from them."""
     if plot is not None:
-        check_plot(plot)
+        _check_plot(plot)
     taxonomy = read_taxonomy(file, **vars(options or TaxonomyOptions()))
     config, results = config or EmbedConfig(), []
     for kind in kinds:
@@ -123,12 +125,7 @@ def reconstruct_taxonomy(
             found.append(reconstruct(taxonomy, _train(taxonomy, chosen, seed, stage, progress)))
         results.append(_result(kind, found))
     if plot is not None:
-        curves = [
-            Curve(f"{result.kind} {name}", THRESHOLDS, getattr(result, name))
-            for name in ("micro", "macro")
-            for result in results
-        ]
-        plot_curves(curves, plot, x="cosine threshold", y="F1", title=f"Edges of {file.name} read back")
+        _plot(results, plot, title=f"Edges of {file.name} read back")
     numbers = taxonomy.statistics()
     return ReconstructReport(
         numbers.labels, numbers.edges, seeds, THRESHOLDS, tuple(results), str(plot) if plot is not None else None
@@ -159,3 +156,24 @@ def _result(kind: WalkKind, found: Sequence[Reconstruction]) -> WalkResult:
         micro_deviation=float(micro[:, at_micro].std()),
         macro_deviation=float(macro[:, at_macro].std()),
     )
+
+
+def _check_plot(path: Path) -> None:
+    """Say at once, not at the end of a long run, that a plot cannot be drawn."""
+    if path.suffix.lower() not in _PLOTS:
+        raise FileError(f"{path}: a plot is written as {', '.join(_PLOTS)}; got {path.suffix!r}")
+    import_extra("matplotlib", "drawing a plot")
+
+
+def _plot(results: Sequence[WalkResult], path: Path, title: str) -> None:
+    """Draw F1 over thresholds."""
+    figure = import_extra("matplotlib.figure", "drawing a plot").Figure(figsize=(6.4, 4.0), layout="constrained")
+    axes = figure.subplots()
+    for name in ("micro", "macro"):
+        for result in results:
+            axes.plot(THRESHOLDS, getattr(result, name), label=f"{result.kind} {name}")
+    axes.set(xlabel="cosine threshold", ylabel="F1", title=title)
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize="small")
+    with atomic_path(path) as part:
+        figure.savefig(part, dpi=120, format=path.suffix.lower()[1:])

@@ -11,7 +11,8 @@ from typing import Any
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.readers import CorpusConfig, ReadReport
 from taxocaps.encoding.documents import EncodedDocuments
-from taxocaps.files import atomic_text, refuse_same_file
+from taxocaps.errors import ModelError
+from taxocaps.files import atomic_text, check_exists, refuse_same_file
 from taxocaps.progress import Progress, silent
 from taxocaps.results import Prediction
 from taxocaps.scorers.decision import DecisionOptions
@@ -37,7 +38,7 @@ class PredictReport:
 
 
 def predict(
-    model: FittedModel | Path | str,
+    model: Any,
     documents: Path | str | Iterable[str | Sequence[str] | Document],
     *,
     corpus: CorpusConfig | None = None,
@@ -47,15 +48,20 @@ def predict(
     """Label documents; a few hundred are in memory at a time.
 
     Args:
-        model: A model, or its folder.
+        model: The folder of a model, or a fitted classifier.
         documents: A file or store of documents; or texts, lists of ready tokens, or documents.
         corpus: How to read a file.
         trust_code: Whether code that the model names may be run.
         options: Which labels documents get: `top_k`, `threshold`, `at_least`, `hierarchy`.
     """
-    fitted, wanted = as_model(model, trust_code=trust_code), DecisionOptions.model_validate(options)
+    wanted = DecisionOptions.model_validate(options)
     if isinstance(documents, str | Path):
-        return _predictions(fitted, encoded_stream(Path(documents), fitted.scorer.encoder, corpus, size=_CHUNK), wanted)
+        check_exists(Path(documents))
+    fitted = as_model(model, trust_code=trust_code)
+    if isinstance(documents, str | Path):
+        encoder = fitted.scorer.encoder
+        stream = encoded_stream(Path(documents), encoder, corpus, size=_CHUNK, model=fitted.name)
+        return _predictions(fitted, stream, wanted)
     return predict_documents(fitted, map(_as_document, documents), wanted)
 
 
@@ -89,11 +95,13 @@ def predict_file(
         trust_code: Whether code that the model names may be run.
         progress: Told how many documents are done.
     """
+    check_exists(source)
     if "-" not in (str(source), str(output)):
         refuse_same_file(source, output)
     fitted = load_model(model, trust_code=trust_code)
     reading, empty, unlabelled, done = ReadReport(), 0, 0, 0
-    encoded = encoded_stream(source, fitted.scorer.encoder, corpus, size=_CHUNK, report=reading)
+    encoder = fitted.scorer.encoder
+    encoded = encoded_stream(source, encoder, corpus, size=_CHUNK, report=reading, model=fitted.name)
     with atomic_text(output) if str(output) != "-" else nullcontext(sys.stdout) as file:
         for prediction in _predictions(fitted, encoded, options):
             file.write(json.dumps(prediction.as_dict(), ensure_ascii=False) + "\n")
@@ -107,9 +115,20 @@ def predict_file(
     return PredictReport(str(output), done, empty, unlabelled, reading.skipped, tuple(reading.messages))
 
 
-def as_model(model: FittedModel | Path | str, *, trust_code: bool = False) -> FittedModel:
-    """A model itself, or the one in a folder."""
-    return load_model(Path(model), trust_code=trust_code) if isinstance(model, str | Path) else model
+def as_model(model: Any, *, trust_code: bool = False) -> FittedModel:
+    """A model itself, the one in a folder, or the one that a fitted classifier has.
+
+    Raises:
+        ModelError: If it is none of these, or the folder holds no model that can be used.
+    """
+    if isinstance(model, str | Path):
+        return load_model(Path(model), trust_code=trust_code)
+    found = getattr(model, "model_", model)
+    if not isinstance(found, FittedModel):
+        raise ModelError(
+            f"a model is a folder or a fitted classifier; got {type(model).__name__} without a fitted model"
+        )
+    return found
 
 
 def _predictions(

@@ -10,7 +10,7 @@ import numpy as np
 
 from taxocaps.corpus.document import Document
 from taxocaps.errors import ConfigError
-from taxocaps.explanations.explain import explain_document
+from taxocaps.explanations.explain import ExplainOptions, explain_document
 from taxocaps.explanations.explanation import Explanation
 from taxocaps.results import ModelCard, Prediction, TaxonomyView
 from taxocaps.scorers.decision import DecisionOptions
@@ -20,6 +20,7 @@ from taxocaps.scorers.persistence import load_model
 __all__ = [
     "Answer",
     "ExplainJob",
+    "ExplainOptions",
     "Explanation",
     "Job",
     "LabelJob",
@@ -50,16 +51,14 @@ class ExplainJob:
 
     Attributes:
         document: The document; its id, if it has one, is the title of the explanation.
-        labels: The labels to explain; by default all that are given or, if there are none, the nearest miss.
-        near_misses: How many labels that were not given are told too.
+        options: What is explained, and how.
         most_words: With more words than these it is refused, for each distinct word costs a pass of the network.
     """
 
     is_alone: ClassVar[bool] = True
 
     document: Document
-    labels: tuple[str, ...] = ()
-    near_misses: int = 5
+    options: ExplainOptions = field(default_factory=ExplainOptions)
     most_words: int = 2_000
 
     def __len__(self) -> int:
@@ -161,9 +160,7 @@ def answer_jobs(model: FittedModel, jobs: Sequence[Job]) -> list[Answer]:
 
 
 def _explain(model: FittedModel, job: ExplainJob) -> Explanation:
-    return explain_document(
-        model, job.document, labels=job.labels, near_misses=job.near_misses, most_words=job.most_words
-    )
+    return explain_document(model, job.document, job.options, most_words=job.most_words)
 
 
 def _label_together(model: FittedModel, jobs: Sequence[LabelJob]) -> list[Answer]:

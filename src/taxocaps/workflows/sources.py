@@ -12,12 +12,17 @@ from taxocaps.corpus.readers import CorpusConfig, ReadReport, read_documents
 from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
 from taxocaps.encoding.store import is_store, open_store
 from taxocaps.errors import CorpusError
+from taxocaps.scorers.model import ModelName
 
 __all__ = ["encoded_stream", "find_document", "find_encoded", "listed_documents", "open_documents", "read_source"]
 
 
 def open_documents(
-    path: Path, encoder: DocumentEncoder | None = None, corpus: CorpusConfig | None = None
+    path: Path,
+    encoder: DocumentEncoder | None = None,
+    corpus: CorpusConfig | None = None,
+    *,
+    model: ModelName | None = None,
 ) -> EncodedDocuments:
     """The encoded documents of a store, or of one of its splits.
 
@@ -25,8 +30,9 @@ def open_documents(
         path: The store.
         encoder: How a model reads documents; the store must have been made with the same options.
         corpus: Which split is meant; all else is fixed in a store.
+        model: The model, for messages.
     """
-    store = open_store(path, encoder)
+    store = open_store(path, encoder, **({"flags": model.flags} if model else {}))
     if corpus is None or corpus.split is None:
         return store
     found = {index: one for index, one in enumerate(store.documents) if one.split == corpus.split}
@@ -42,6 +48,7 @@ def encoded_stream(
     *,
     size: int = 256,
     report: ReadReport | None = None,
+    model: ModelName | None = None,
 ) -> Iterator[EncodedDocuments]:
     """The encoded documents of a file or a store, some at a time.
 
@@ -51,11 +58,12 @@ def encoded_stream(
         corpus: How to read a file, and which split of it or of a store.
         size: Documents at a time.
         report: Told how many documents were read and which were broken.
+        model: The model, for messages about a store.
     """
     if not is_store(path):
         yield from encoder.stream(read_documents(path, corpus, report=report), size)
         return
-    store = open_documents(path, encoder, corpus)
+    store = open_documents(path, encoder, corpus, model=model)
     listing = iter(store.documents)
     for start in range(0, len(store), size):
         part = store.select(np.arange(start, min(start + size, len(store))))
@@ -108,14 +116,19 @@ def find_document(source: Path, id: str | None = None, corpus: CorpusConfig | No
 
 
 def find_encoded(
-    path: Path, encoder: DocumentEncoder | None, id: str | None, corpus: CorpusConfig | None = None
+    path: Path,
+    encoder: DocumentEncoder | None,
+    id: str | None,
+    corpus: CorpusConfig | None = None,
+    *,
+    model: ModelName | None = None,
 ) -> EncodedDocuments:
     """One document of a store; its encodings, if there is an encoder, are made anew from its words.
 
     Raises:
         CorpusError: If there is no such document, or there are several and none is named.
     """
-    store = open_documents(path, encoder, corpus)
+    store = open_documents(path, encoder, corpus, model=model)
     if id is None and len(store) > 1:
         raise CorpusError(f"{path}: has several documents; choose one of them with --id")
     for index, document in enumerate(store.documents):

@@ -9,14 +9,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from taxocaps.config import fingerprint
+from taxocaps.config import fingerprint, merge
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.label_names import NamedBy, describe_counts
 from taxocaps.corpus.labels import Classes, LabelLists, collect_classes, label_matrix, resolve_labels, unseen_labels
 from taxocaps.corpus.readers import CorpusConfig, read_documents
 from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
 from taxocaps.encoding.store import is_store, read_manifest, write_store
-from taxocaps.errors import CorpusError
+from taxocaps.errors import ConfigError, CorpusError
+from taxocaps.files import check_exists
 from taxocaps.metrics.evaluation import Evaluation
 from taxocaps.progress import Progress, silent
 from taxocaps.report.tables import model_card
@@ -28,9 +29,9 @@ from taxocaps.scorers.model import FittedModel, ModelName, fit_model
 from taxocaps.scorers.persistence import load_model, save_model
 from taxocaps.taxonomy.readers import as_taxonomy
 from taxocaps.taxonomy.tree import Taxonomy
-from taxocaps.workflows.config import RunConfig, resolve_run_config
+from taxocaps.workflows.config import RUN_KEYS, RunConfig, check_same, refuse_both, resolve_run_config
 from taxocaps.workflows.evaluate import evaluate_scores
-from taxocaps.workflows.folders import Existing, TrainingFolder
+from taxocaps.workflows.folders import Existing, TrainingFolder, read_versions
 from taxocaps.workflows.sources import open_documents
 
 __all__ = ["TrainFiles", "TrainReport", "train"]
@@ -92,9 +93,9 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
 ) -> TrainReport | None:
     """Train a model.
 
-    Documents are first encoded into stores in `out/.training`, unless they are stores already, and read from there:
-    memory does not grow with their number. Checkpoints lie there, too. When training is interrupted they stay, and
-    another run can continue from there.
+    Documents are first encoded into stores in `out/.training`, unless they are stores already, and read from there. The
+    memory of training a network does not grow with their number; a linear model keeps their bags of words in memory.
+    Checkpoints lie there, too. When training is interrupted they stay, and another run can continue from there.
 
     Args:
         files: What the model is trained from, or the path of labelled documents.
@@ -114,7 +115,10 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
     """
     began = time.monotonic()
     files, options = _files(files, options)
-    config = config or resolve_run_config(options=options)
+    _check_paths(files)
+    refuse_both(config, options)
+    config = config or resolve_run_config(options=options, beside=_BESIDE)
+    _check_corpus_options(files, config)
     start = load_model(files.start, trust_code=trust_code) if files.start else None
     if start is not None:
         config = _like(start, config)
@@ -140,21 +144,58 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
     return report
 
 
+_FILES = ("taxonomy", "dev", "test", "start")
+_BESIDE = (*_FILES, "existing", "keep", "trust_code", "progress", "tell")
+"""What `train` takes by name beside options."""
+
+
 def _files(files: TrainFiles | Path | str, options: Mapping[str, Any]) -> tuple[TrainFiles, dict[str, Any]]:
-    names = ("taxonomy", "dev", "test", "start")
-    others = {key: value for key, value in options.items() if key not in names}
+    given = {key: options[key] for key in _FILES if options.get(key) is not None}
+    others = {key: value for key, value in options.items() if key not in _FILES}
     if isinstance(files, TrainFiles):
+        if given:
+            raise ConfigError(
+                f"{next(iter(given))} is part of TrainFiles; give it there, or a path in place of TrainFiles"
+            )
         return files, others
-    given = {key: options[key] for key in names if options.get(key) is not None}
     paths = {key: Path(value) for key, value in given.items() if key != "taxonomy"}
     return TrainFiles(Path(files), given.get("taxonomy"), **paths), others
 
 
+def _check_corpus_options(files: TrainFiles, config: RunConfig) -> None:
+    """Refuse options for reading documents where all documents are read already."""
+    others = [key for key in config.overrides.get("corpus", ()) if key != "split"]
+    if others and all(is_store(path) for path in (files.train, files.dev, files.test) if path is not None):
+        raise ConfigError(
+            f"{files.train}: is a store, whose documents are read already; corpus.{others[0]} means nothing for it: "
+            "leave it out, or give it to encode"
+        )
+
+
+def _check_paths(files: TrainFiles) -> None:
+    """Refuse a wrong path at once: options and models take seconds to load."""
+    given = (files.train, files.dev, files.test, files.taxonomy)
+    for path in given:
+        if isinstance(path, str | Path):
+            check_exists(Path(path))
+    if files.start is not None:
+        read_versions(files.start)
+
+
 def _like(start: FittedModel, config: RunConfig) -> RunConfig:
-    """The options of the model to start from, but for how labels are read, and how it is trained and decides."""
-    names = [name for name in ("labels", "validation", "training", "decision") if hasattr(config.options, name)]
-    changes = {name: getattr(config.options, name) for name in names if hasattr(start.config, name)}
-    return replace(config, model=start.name.model, options=start.config.replace(**changes))
+    """The options of the model to start from, changed by those that were given, as far as its weights allow."""
+    theirs, name = start.config.as_mapping(), start.name
+    for key, found in {"model": name.model, "preset": name.preset}.items():
+        if key in config.given and str(config.given[key]).lower() != found.lower():
+            raise ConfigError(f"the model to start from has {key}={found}, not {config.given[key]}; leave it out")
+    options = {key: value for key, value in config.given.items() if key not in RUN_KEYS}
+    ours = type(start.config).model_validate(merge(theirs, options))
+    check_same(start.config, ours, but=_FREE)
+    return replace(config, model=name.model, preset=name.preset, options=ours)
+
+
+_FREE = ("labels", "validation", "decision", "training", "loss", "walks", "label_vectors")
+"""What may differ from the model to start from: how labels are read, and how it is trained and decides."""
 
 
 class _Run:
@@ -163,6 +204,7 @@ class _Run:
     def __init__(self, files: TrainFiles, config: RunConfig, folder: Path, progress: Progress) -> None:
         self._files, self._config, self._folder, self._progress = files, config, folder, progress
         self._encoder = DocumentEncoder(config.options.text, config.options.encodings, os.cpu_count() or 1)
+        self._name = ModelName(config.model, config.preset, config.seed)
         self._documents: dict[str, EncodedDocuments] = {}
         self._lists: dict[str, LabelLists] = {}
         self._labels: dict[str, Any] = {}
@@ -177,7 +219,7 @@ class _Run:
                 store, corpus = path, self._corpus(name)
             else:
                 store, corpus = self._write_store(name, path), None
-            self._documents[name] = open_documents(store, self._encoder, corpus)
+            self._documents[name] = open_documents(store, self._encoder, corpus, model=self._name)
             hashes[name] = str(read_manifest(store)["hashes"].get("source"))
         return hashes
 
@@ -215,13 +257,12 @@ class _Run:
     def fit(self, start: FittedModel | None, context: FitContext) -> FittedModel:
         """Fit the model."""
         config = self._config
-        name = ModelName(config.model, config.preset, config.seed)
         scorer = make_scorer(config.options, self._classes, config.seed, context.threads)
         scorer.encoder = self._encoder
         scorer.start = start.scorer if start is not None else None
         training = Examples(self._documents["train"], self._labels["train"])
         validation = Examples(self._documents["dev"], self._labels["dev"]) if "dev" in self._documents else None
-        return fit_model(name, scorer, training, validation, context)
+        return fit_model(self._name, scorer, training, validation, context)
 
     def evaluate(self, model: FittedModel) -> Evaluation | None:
         """Measure the finished model on the test documents, if there are any."""

@@ -26,7 +26,7 @@ export class Model {
 
   // The score that a label must reach; null where the top k labels are given, whatever their scores.
   thresholdOf(label, threshold) {
-    return threshold ?? (this.card.rule === "top-k" ? null : this.threshold(label));
+    return threshold ?? (this.card.takes_best ? null : this.threshold(label));
   }
 
   // The initial value of the slider: the median of the model's own thresholds.

@@ -11,7 +11,7 @@ from taxocaps.corpus.document import Document
 from taxocaps.encoding.store import write_store
 from taxocaps.errors import ConfigError, CorpusError, ModelError
 from taxocaps.explanations import explain as explain_module
-from taxocaps.explanations.explain import explain_document, explain_encoded
+from taxocaps.explanations.explain import ExplainOptions, explain_document, explain_encoded
 from taxocaps.scorers.persistence import load_model, save_model
 from taxocaps.text.pipeline import TextPipeline
 from taxocaps.workflows.explain import explain
@@ -33,9 +33,9 @@ def linear(fit):
     return fit(LINEAR)
 
 
-def explained(model, content, **options):
+def explained(model, content, *, most_words=20_000, **options):
     document = Document(content) if isinstance(content, str) else Document(tokens=tuple(content))
-    return explain_document(model, document, **options)
+    return explain_document(model, document, ExplainOptions(**options), most_words=most_words)
 
 
 def shown(explanation):
@@ -51,6 +51,20 @@ def test_words_with_their_spans(learnt):
     assert [word.word for word in found.words if not word.is_known] == ["xyzzy"]
     assert found.method == "occlusion"
     assert found.text == SPREAD
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"near_misses": -3}, r"^near_misses must be from 0 to 1000000; got -3$"),
+        ({"near_miss": 3}, r"^unknown configuration key near_miss; did you mean near_misses\?$"),
+        ({"method": "oclusion"}, r"^no explainer is called 'oclusion'; did you mean occlusion\?$"),
+        ({"labels": "Sport"}, r"^labels must be a list of text; got 'Sport'$"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(linear, options, message):
+    with pytest.raises(ConfigError, match=message):
+        explain(linear, TEXT, **options)
 
 
 def test_ready_tokens_stand_between_spaces(learnt):
@@ -141,7 +155,7 @@ def test_labels_given_then_near_misses(learnt, encode):
 
 def test_chosen_labels(learnt):
     document = Document(TEXT, id="news")
-    found = explain_document(learnt, document, labels=["Genetics"], near_misses=0)
+    found = explain_document(learnt, document, ExplainOptions(labels=("Genetics",), near_misses=0))
     assert [one.label for one in found.reasons] == ["Genetics"]
     assert found.labels[-1].label == "Genetics"
     assert not found.labels[-1].is_given

@@ -25,9 +25,13 @@ def model_of(fit, fit_network):
     return make
 
 
+def words_of(evidence):
+    return [one.words for one in evidence.reasons]
+
+
 def weights(evidence):
     """The weights of words for each label that was asked about."""
-    return [{one.word: one.weight for one in words} for words in evidence.words]
+    return [{one.word: one.weight for one in words} for words in words_of(evidence)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -42,7 +46,7 @@ def test_a_fall_is_the_score_less_that_of_a_document_with_an_unknown_word(model_
         assert falls == pytest.approx((whole - without).tolist(), abs=1e-5)
     assert any(abs(weight) > 1e-6 for words in weights(found) for weight in words.values())
     assert set().union(*weights(found)) <= WORDS - {"xyzzy"}
-    for words in found.words:
+    for words in words_of(found):
         assert [one.weight for one in words] == sorted((one.weight for one in words), reverse=True)
 
 
@@ -91,11 +95,13 @@ def test_linear_words_are_sorted_by_weight_and_add_up_to_the_margin(model_of, en
     column = scorer.classes.names.index("Football")
     found = explain_linear(scorer, document, [column])
     assert found.method == "linear"
-    assert [one.weight for one in found.words[0]] == sorted((one.weight for one in found.words[0]), reverse=True)
-    assert {one.word for one in found.words[0][:2]} <= {"striker", "penalty", "goalkeeper", "supporter", "score"}
+    assert [one.weight for one in words_of(found)[0]] == sorted(
+        (one.weight for one in words_of(found)[0]), reverse=True
+    )
+    assert {one.word for one in words_of(found)[0][:2]} <= {"striker", "penalty", "goalkeeper", "supporter", "score"}
     margin = scorer.weights.margins(scorer.bag.transform(document))[0, column]
     assert sum(weights(found)[0].values()) + scorer.weights.intercept[column] == pytest.approx(margin, abs=1e-4)
-    assert (found.rows, found.matrix, found.graph) == ((), None, None)
+    assert (found.reasons[0].rows, found.matrix, found.graph) == (None, None, None)
 
 
 def test_the_words_of_a_network_over_characters_stand_between_spaces(keywords, toys, encode):
@@ -156,8 +162,8 @@ def test_the_graph(seen):
 
 
 def test_shares_name_every_row_once(seen):
-    assert len(seen.rows) == len(seen.words) == 2
-    for shares in seen.rows:
+    assert len(seen.reasons) == 2
+    for shares in (one.rows for one in seen.reasons):
         assert sorted(one.row for one in shares) == list(range(1, len(seen.matrix) + 1))
         assert all(seen.matrix[one.row - 1].central_word == one.central_word for one in shares)
         assert sum(abs(one.share) for one in shares) == pytest.approx(1, abs=1e-4)
@@ -166,7 +172,7 @@ def test_shares_name_every_row_once(seen):
 
 def test_words_are_those_of_occlusion(fitted, seen, encode):
     assert seen.method == "occlusion"
-    assert seen.words == explain_occlusion(fitted.scorer, encode(fitted.scorer, [TEXT]), [0, 5]).words
+    assert words_of(seen) == words_of(explain_occlusion(fitted.scorer, encode(fitted.scorer, [TEXT]), [0, 5]))
 
 
 def test_a_network_without_capsules_has_rows_but_no_shares(model_of, encode):
@@ -174,7 +180,7 @@ def test_a_network_without_capsules_has_rows_but_no_shares(model_of, encode):
     found = explain_words_matrix(scorer, encode(scorer, [TEXT]), [0])
     assert found.matrix
     assert found.graph
-    assert len(found.rows) == 0
+    assert all(one.rows is None for one in found.reasons)
 
 
 @pytest.mark.parametrize(
