@@ -141,7 +141,7 @@ def descend_gram(
     for epoch in range(passes):
         worst = 0.0
         for i in range(n_active):
-            state, other = _next_index(state, n_active - i)
+            state, other = random_below(state, n_active - i)
             other += i
             order[i], order[other] = order[other], order[i]
             row = order[i]
