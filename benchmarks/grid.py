@@ -80,7 +80,8 @@ def read_grid(path: Path = GRID) -> dict[str, Experiment]:
 
 def _runs(row: Mapping[str, Any]) -> Iterator[Run]:
     asked = row["models"]
-    models = [model.name for model in MODELS] if asked == ["*"] else [find_model(name).name for name in asked]
+    published = [model.name for model in MODELS if model.family != "joined"]
+    models = published if asked == ["*"] else [find_model(name).name for name in asked]
     settings, options, tests = row.get("settings", []), row.get("options", {}), tuple(row.get("tests", ["test"]))
     for seed in row["seeds"]:
         for model in models:

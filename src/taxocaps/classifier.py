@@ -139,8 +139,8 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             scorer = make_scorer(config, targets.classes, name.seed, context.threads)
             scorer.start = start.model_.scorer if start is not None else None
             training = _examples(_check_texts(X), targets.labels, scorer.encoder, context, "documents")
-            given = None if validation is None else self._validation(validation, targets, scorer.encoder, context)
-            self._take(fit_model(name, scorer, training, given, context), targets)
+            held_out = None if validation is None else self._validation(validation, targets, scorer.encoder, context)
+            self._take(fit_model(name, scorer, training, held_out, context), targets)
         return self
 
     def predict(

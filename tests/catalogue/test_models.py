@@ -19,7 +19,7 @@ from taxocaps.scorers.base import SCORERS
 
 AXES = [field.name for field in dataclasses.fields(VARIANTS[0]) if field.name != "name"]
 names = [variant.name for variant in VARIANTS]
-BASELINES = [model for model in MODELS if not model.is_variant]
+BASELINES = [model for model in MODELS if not model.is_variant and model.family != "joined"]
 
 
 def axes(variant):
@@ -130,8 +130,30 @@ def test_names_in_any_case_and_unknown_ones():
         find_model("agcrnn")
     with pytest.raises(ConfigError, match=re.escape("no model is called 'smv'; did you mean SVM?")):
         find_model("smv")
-    with pytest.raises(ConfigError, match="there are TGCNN"):
+    with pytest.raises(ConfigError, match="there are auto, TGCNN"):
         find_model("zzz")
+
+
+def test_models_are_joined_by_their_names():
+    found = find_model("svm+sgm+ge+XML-CNN")
+    assert (found.name, found.members) == ("SVM+SGM+GE+XML-CNN", ("SVM", "SGM+GE", "XML-CNN"))
+    config = model_config("SVM+LR", "default", {"members": {"SVM": {"linear": {"C": 0.5}}}})
+    assert (config.members["SVM"].linear.C, config.members["LR"].linear.loss) == (0.5, "logistic")
+    assert find_model("SGM+GE").members == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("SVM+SVM", "SVM is named twice"),
+        ("SVM+DCNN", "DCNN cannot be joined"),
+        ("auto+SVM", "auto cannot be joined"),
+        ("SVM+nothing", "no model is called"),
+    ],
+)
+def test_what_cannot_be_joined(name, message):
+    with pytest.raises(ConfigError, match=message):
+        find_model(name)
 
 
 def test_a_summary_tells_the_axes_of_a_variant():

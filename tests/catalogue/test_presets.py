@@ -50,7 +50,7 @@ def test_a_configuration_survives_a_file(model, preset):
     config = model_config(model.name, preset)
     assert type(config).model_validate(config.as_mapping()) == config
     assert model_config(model.name, preset, config.as_mapping()) == config
-    assert config.scorer == ("linear" if model.family == "linear" else "network")
+    assert config.scorer == (model.family if model.family in ("joined", "linear") else "network")
     if not model.is_variant and hasattr(config, "loss"):
         assert config.loss.label_weights == "uniform"
 
@@ -148,7 +148,9 @@ def test_what_a_model_never_reads_is_refused():
         model_config("SVM", "default", {"network": {"kind": "lstm"}})
     with pytest.raises(ConfigError, match=r"SGM\+GE has no options loss; it has decision"):
         model_config("SGM+GE", "default", {"loss": {"down": 1.0}})
-    with pytest.raises(ConfigError, match="SVM has no options graph; it has bag, decision, labels, linear, scorer"):
+    with pytest.raises(
+        ConfigError, match="SVM has no options graph; it has bag, decision, folds, labels, linear, scorer"
+    ):
         model_config("SVM", "default", {"graph": {"window": 4}})
     with pytest.raises(ConfigError, match="LSTM has no options graph; it has decision, label_vectors"):
         model_config("LSTM", "default", {"graph": {"window": 4}})

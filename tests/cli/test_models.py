@@ -17,4 +17,4 @@ def test_json(run):
     assert code == 0
     rows = json.loads(out)
     assert [row["name"] for row in rows] == [model.name for model in MODELS]
-    assert rows[0]["axes"]["graph"] == {"row_order": "unordered"}
+    assert rows[1]["axes"]["graph"] == {"row_order": "unordered"}

@@ -72,3 +72,25 @@ def test_damaged_arrays_are_refused(trees, damage):
 def test_the_same_seed_gives_the_same_trees(data, trees):
     again = fit_trees(*data, TreesConfig(), 20)
     assert all(np.array_equal(array, again.arrays()[name]) for name, array in trees.arrays().items())
+
+
+def test_features_that_no_row_has_do_no_harm(data):
+    rows, truth = data
+    wide = np.concatenate([rows, np.full((len(rows), 1), np.nan, np.float32)], axis=1)
+    one, other = (fit_trees(found, truth, TreesConfig(), 5).logits(found) for found in (wide, rows))
+    np.testing.assert_allclose(one, other)
+
+
+@pytest.mark.parametrize("truth", [np.zeros(0, bool), np.ones(3, bool), np.zeros(4, bool)])
+def test_without_anything_to_tell_apart_the_logit_is_constant(truth):
+    trees = fit_trees(np.zeros((len(truth), 2), np.float32), truth, TreesConfig(), 5)
+    (logit,) = Trees.from_arrays(trees.arrays(), 2).logits(np.ones((1, 2), np.float32))
+    assert np.sign(logit) == np.sign(truth.sum() - (~truth).sum())
+
+
+def test_a_rising_feature_never_lowers_the_logit(data):
+    rows, truth = data
+    trees = fit_trees(rows, truth, TreesConfig(), 20, rising=[True, False, False, False, False])
+    grid = np.repeat(rows[:50], 9, axis=0)
+    grid[:, 0] = np.tile(np.linspace(-2, 2, 9), 50)
+    assert (np.diff(trees.logits(grid).reshape(50, 9), axis=1) >= -1e-9).all()

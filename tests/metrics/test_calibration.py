@@ -19,24 +19,55 @@ def test_by_hand():
     assert found.mean_score.tolist() == [0.125, 0.75]  # 0.5 lies in the upper bin
     assert found.observed.tolist() == [0, 1]
     assert found.count.tolist() == [2, 2]
-    assert calibration_error(truth, scores, bins=2) == pytest.approx((0.125 + 0.25) / 2)
+    assert calibration_error(truth, scores, bins=2, above=-1) == pytest.approx((0.125 + 0.25) / 2)
+    assert calibration_error(truth, scores, bins=2) == pytest.approx(0.25)  # without the score of 0
 
 
-@given(st.integers(1, 9), st.integers(1, 7), st.integers(1, 20), st.integers(0, 10**6), st.integers(1, 30))
-def test_equal_to_a_loop(documents, labels, bins, seed, pairs):
+def test_only_scores_above_a_bound_count():
+    truth = csr_array(np.array([[1, 1, 0, 1]], bool))
+    scores = np.array([[0.05, 0.25, 0.25, 0.75]], np.float32)
+    found = reliability(truth, scores, bins=2, above=0.25)
+    assert found.count.tolist() == [0, 1]
+    assert (found.observed.tolist(), found.mean_score.tolist()) == ([0, 1], [0, 0.75])
+    assert reliability(truth, scores, bins=2, above=0.2).count.tolist() == [2, 1]
+    assert reliability(truth, scores, bins=2).count.tolist() == [3, 1]
+    assert calibration_error(truth, scores, bins=2, above=0.2) == pytest.approx((2 * 0.25 + 0.25) / 3)
+    assert calibration_error(truth, scores, above=0.75) == 0  # none
+
+
+def test_clear_negatives_do_not_hide_the_error():
+    generator = np.random.default_rng(5)
+    scores = generator.random((100, 10)).astype(np.float32)
+    truth = generator.random(scores.shape) < scores**2
+    many = np.concatenate([scores, np.full((100, 990), 0.001, np.float32)], axis=1)
+    padded = csr_array(np.concatenate([truth, np.zeros((100, 990), bool)], axis=1))
+    assert calibration_error(padded, many) == pytest.approx(calibration_error(csr_array(truth), scores))
+    assert calibration_error(padded, many, above=-1) < calibration_error(padded, many) / 10
+
+
+@given(
+    st.integers(1, 9),
+    st.integers(1, 7),
+    st.integers(1, 20),
+    st.integers(0, 10**6),
+    st.integers(1, 30),
+    st.sampled_from([-1.0, 0.05, 0.3]),
+)
+def test_equal_to_a_loop(documents, labels, bins, seed, pairs, above):
     generator = np.random.default_rng(seed)
     truth = generator.random((documents, labels)) < 0.4
     scores = generator.random((documents, labels)).astype(np.float32)
+    counted = [(float(s), t) for s, t in zip(scores.ravel(), truth.ravel(), strict=True) if s > above]
     error = 0.0
     for number in range(bins):
         low, high = number / bins, (number + 1) / bins
-        inside = [(s, t) for s, t in zip(scores.ravel(), truth.ravel(), strict=True) if low <= float(s) < high]
+        inside = [(s, t) for s, t in counted if low <= s < high]
         if inside:
-            gap = abs(np.mean([float(s) for s, _ in inside]) - np.mean([t for _, t in inside]))
-            error += len(inside) / truth.size * gap
+            gap = abs(np.mean([s for s, _ in inside]) - np.mean([t for _, t in inside]))
+            error += len(inside) / len(counted) * gap
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(taxocaps.metrics.calibration, "_PAIRS", pairs)  # several chunks
-        assert calibration_error(csr_array(truth), scores, bins) == pytest.approx(error, abs=1e-9)
+        assert calibration_error(csr_array(truth), scores, bins, above) == pytest.approx(error, abs=1e-9)
 
 
 def test_the_curve_equals_that_of_scikit_learn():

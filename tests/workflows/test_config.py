@@ -139,7 +139,8 @@ def test_a_configuration_shows_what_its_model_reads():
     shown = yaml.safe_load(config.as_yaml())
     assert shown == config.as_mapping()
     assert list(shown) == [
-        *("model", "preset", "seed", "corpus", "scorer", "labels", "text", "validation", "decision", "bag", "linear"),
+        *("model", "preset", "seed", "corpus", "scorer", "labels", "text", "folds", "validation", "decision"),
+        *("bag", "linear"),
     ]
     assert shown["bag"]["min_documents"] == 3
 

@@ -99,7 +99,7 @@ def train(
 def _show(report: "TrainReport") -> None:
     from rich.table import Table
 
-    from taxocaps.report.tables import evaluation_tables, standings_table
+    from taxocaps.report.tables import evaluation_tables, standings_table, validated_on
 
     card, table = report.card, Table(box=None, show_header=False)
     table.add_row("model", f"{card.model}, preset {card.preset}, seed {card.seed}")
@@ -117,6 +117,7 @@ def _show(report: "TrainReport") -> None:
         console().print()
         console().print(standings_table(card))
     measured = report.test or report.validation
-    console().print(f"\nOn the {'test' if report.test else 'validation'} documents ({measured.documents:,}):")
+    where = "test documents" if report.test else validated_on(card)
+    console().print(f"\nOn the {where} ({measured.documents:,}):")
     for part in evaluation_tables(measured):
         console().print(part)

@@ -25,7 +25,8 @@ class BagConfig(Config):
     Attributes:
         features: Single words; words and pairs of neighbouring words; or character n-grams of 3 to 5 inside words.
         counts: Whether a feature counts as often as it occurs, one plus the logarithm of that, or once.
-        min_documents: The least number of training documents that have a feature.
+        min_documents: The least number of training documents that have a feature; fewer if there are less than ten
+            times as many documents.
         max_features: The largest number of features, the most frequent ones; null for no limit.
     """
 
@@ -63,7 +64,8 @@ class BagOfWords:
             for index in np.flatnonzero(present).tolist():
                 found[names[index]] = found.get(names[index], 0) + int(present[index])
         found.pop("", None)
-        frequent = ((-count, name) for name, count in found.items() if count >= config.min_documents)
+        least = min(config.min_documents, max(1, len(documents) // 10))
+        frequent = ((-count, name) for name, count in found.items() if count >= least)
         chosen = sorted(frequent)[: config.max_features]
         vocabulary = Vocabulary([name for _, name in chosen], [-count for count, _ in chosen])
         idf = 1 + np.log((1 + len(documents)) / (1 + np.array(vocabulary.counts, np.float64)))

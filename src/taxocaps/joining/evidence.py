@@ -95,7 +95,8 @@ class EvidenceMaker:
             lengths: The number of words of each document, [documents].
         """
         counts = np.broadcast_to(counts, scores[0].shape)
-        is_known = counts > 0
+        is_read = np.any([one.any(axis=1) for one in scores], axis=0)  # by some member
+        is_known = (counts > 0) & is_read[:, None]
         logits = [np.where(is_known, logit(one), np.float32(np.nan)) for one in scores]
         mean = np.mean(logits, axis=0)  # NaN for a label without training documents
         found = self._candidates(mean, names)

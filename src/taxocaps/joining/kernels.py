@@ -14,7 +14,7 @@ Int32s = NDArray[np.int32]
 
 
 @kernel
-def _child(row: Floats, node: int, nodes: Any) -> int:
+def _child(row: Floats, node: int, nodes: Any) -> Any:
     """The child of an inner node that a row goes to; a value that is missing goes where training sent those."""
     features, thresholds, missing_left, left, right = nodes
     value = np.float64(row[features[node]])

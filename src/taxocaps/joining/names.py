@@ -171,10 +171,11 @@ class LabelNames:
         entries = ((idf / total[rows])[known], (rows[known], flat[known]))
         return csr_array(entries, shape=(len(columns), len(self.words.idf)), dtype=np.float32)
 
-    def _idf(self, columns: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _idf(self, columns: NDArray[np.integer]) -> NDArray[np.float64]:
         """How rare words are; those that no document has are the rarest."""
         padded = np.append(self.words.idf, self._rarest)  # the last entry stands for column -1
-        return padded[columns]
+        found: NDArray[np.float64] = padded[columns]
+        return found
 
     @property
     def _rarest(self) -> float:
@@ -224,7 +225,8 @@ class LabelNames:
         return best
 
     def _best_of_label(self, values: Dense) -> Dense:
-        return self._by_label(values[None])[0]
+        best: Dense = self._by_label(values[None])[0]
+        return best
 
 
 def _subset(vocabulary: Vocabulary, indices: Sequence[int]) -> Vocabulary:

@@ -106,7 +106,7 @@ class Trees:
     def _is_sound(self, width: int) -> bool:
         """Whether every node leads to later nodes of the same arrays, so that every walk ends."""
         count, index = len(self.values), np.arange(len(self.values))
-        wanted = {"roots": np.int32, "features": np.int32, "left": np.int32, "right": np.int32}
+        wanted: dict[str, Any] = {"roots": np.int32, "features": np.int32, "left": np.int32, "right": np.int32}
         wanted |= {"thresholds": np.float64, "missing_left": np.uint8, "values": np.float64, "baseline": np.float64}
         arrays = self.arrays()
         if any(arrays[name].dtype != kind or arrays[name].ndim != 1 for name, kind in wanted.items()):
@@ -146,6 +146,11 @@ def fit_trees(
     """
     from sklearn.ensemble import HistGradientBoostingClassifier
 
+    if truth.all() or not truth.any():  # nothing to tell apart: a constant
+        share = (truth.sum() + 0.5) / (len(truth) + 1)
+        return _assembled([], float(np.log(share / (1 - share))))
+    # scikit-learn cannot bin a feature that no row has; a constant is never split on.
+    rows = np.where(np.isnan(rows).all(axis=0), np.float32(0), rows)
     model = HistGradientBoostingClassifier(
         max_iter=count,
         learning_rate=config.learning_rate,
@@ -162,11 +167,19 @@ def fit_trees(
     return _assembled(nodes, float(np.ravel(model._baseline_prediction)[0]))
 
 
+_NODE = [
+    *((name, np.uint8) for name in ("is_leaf", "missing_go_to_left")),
+    *((name, np.int64) for name in ("left", "right", "count", "feature_idx")),
+    *((name, np.float64) for name in ("value", "num_threshold")),
+]
+"""The fields of a node, as scikit-learn calls them."""
+
+
 def _assembled(trees: list[Any], baseline: float) -> Trees:
     """One set of arrays for the nodes of all trees; children come after their parents, as scikit-learn has them."""
-    sizes = np.array([len(nodes) for nodes in trees])
+    sizes = np.array([len(nodes) for nodes in trees], np.int64)
     roots = np.cumsum(sizes) - sizes
-    nodes, shift = np.concatenate(trees), np.repeat(roots, sizes)
+    nodes, shift = np.concatenate(trees or [np.zeros(0, _NODE)]), np.repeat(roots, sizes)
     is_leaf = nodes["is_leaf"].astype(bool)
     left, right = (np.where(is_leaf, -1, nodes[side].astype(np.int64) + shift) for side in ("left", "right"))
     values = np.where(is_leaf, nodes["value"], 0.0)

@@ -140,7 +140,7 @@ class _Solver:
 
     def _is_wide(self, problems: int) -> bool:
         """Whether documents are so few, and problems so many, that the products of all documents save time."""
-        n = self._X.shape[0]
+        n = int(self._X.shape[0])
         return n <= _MOST_PRODUCTS and 2 * problems > n
 
     @cached_property

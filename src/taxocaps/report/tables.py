@@ -14,12 +14,12 @@ from taxocaps.scorers.decision import DECISION_RULES
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["evaluation_markdown", "evaluation_tables", "is_tuned", "model_card", "standings_table"]
+__all__ = ["evaluation_markdown", "evaluation_tables", "is_tuned", "model_card", "standings_table", "validated_on"]
 
 _Metrics = Mapping[str, Any]
 
 _SUMMARY_HEADINGS = ("", "precision", "recall", "F1", "nDCG")
-_HELD_OUT = "Some of the training documents were held out for validation, or all were used if there are very few."
+_TOO_FEW_TO_SPLIT = 10
 
 
 def evaluation_tables(evaluation: Evaluation, *, per_label: bool = False) -> "list[Table]":
@@ -47,7 +47,7 @@ def model_card(card: ModelCard) -> str:
         "",
         f"Gives documents labels out of a taxonomy of {card.labels:,} labels (`labels.json`, `taxonomy.json`).",
         "",
-        f"- Documents: {parts}. {_HELD_OUT if 'dev' not in card.documents else ''}",
+        f"- Documents: {parts}. The model has learned from all training documents.",
         f"- Preset `{card.preset}`, seed {card.seed}; all options are in `config.yaml`.",
         f"- {card.parameters:,} parameters{epochs if card.epochs else ''}.",
         "",
@@ -64,6 +64,14 @@ def model_card(card: ModelCard) -> str:
         "nothing else. Metrics for every label and level are in `report.html`, and as data in `metrics.json`.",
     ]
     return "\n".join(line.strip() for line in lines).strip() + "\n"
+
+
+def validated_on(card: ModelCard) -> str:
+    """The documents that `ModelCard.validation` is about, in words."""
+    learned = sum(card.documents.get(part, 0) for part in (("train", "dev") if card.standings else ("train",)))
+    if card.validation is not None and card.validation["documents"] == learned >= _TOO_FEW_TO_SPLIT:
+        return "training documents, out of fold"
+    return "validation documents"
 
 
 def is_tuned(card: ModelCard) -> bool:
@@ -107,8 +115,7 @@ def _standings(card: ModelCard) -> Iterator[str]:
 def _measured(card: ModelCard) -> Iterator[str]:
     yield from _standings(card)
     if card.validation is not None:
-        has_dev = "dev" in card.documents and not card.standings
-        yield from (f"## On the {'validation documents' if has_dev else 'training documents, out of fold'}", "")
+        yield from (f"## On the {validated_on(card)}", "")
         if is_tuned(card):
             yield from ("Thresholds were tuned on these documents, so the metrics are slightly optimistic.", "")
         yield from (evaluation_markdown(card.validation), "")

@@ -209,7 +209,7 @@ class Scorer(ABC):
 
     def folds_for(self, documents: int) -> int:
         """The number of folds for so many training documents; 0 to hold out some of them instead."""
-        return min(self.config.folds, documents)
+        return min(int(self.config.folds), documents)
 
     def cross_fit(self, training: Examples, folds: NDArray[np.int64], context: FitContext) -> CrossFit:
         """Score every training document by a scorer fitted without its fold, then fit this one on all documents.

@@ -147,8 +147,8 @@ def _threshold_by_frequency(held_out: HeldOut, config: DecisionConfig) -> Scores
     """One threshold of the logit, lowered by 1 / sqrt(1 + n) for a label with n training documents."""
     lift = 1 / np.sqrt(1.0 + held_out.total_counts)  # [L]
     lifted = np.where(held_out.scores > 0, logistic(logit(held_out.scores) + lift), 0).astype(np.float32)
-    best = best_threshold(held_out.labels, lifted).threshold
-    return logistic(float(logit(np.float32(best))) - lift).astype(np.float32)
+    best = np.array(best_threshold(held_out.labels, lifted).threshold)
+    return logistic(logit(best) - lift).astype(np.float32)
 
 
 def _threshold_for_macro(held_out: HeldOut, config: DecisionConfig) -> Scores:

@@ -90,4 +90,5 @@ def _components(edges: list[tuple[NDArray[np.int64], NDArray[np.int64]]], count:
 
     rows, columns = (np.concatenate([edge[side] for edge in edges]) for side in (0, 1))
     graph = coo_array((np.ones(len(rows), bool), (rows, columns)), shape=(count, count))
-    return connected_components(graph, directed=False)[1].astype(np.int64)
+    groups: NDArray[np.int64] = connected_components(graph, directed=False)[1].astype(np.int64)
+    return groups

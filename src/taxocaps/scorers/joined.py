@@ -234,11 +234,12 @@ class JoinedScorer(Scorer):
         used = _sample(pairs, np.arange(len(pairs)), generator)
         self.trees = self._fit_trees(pairs, truth, used, _COUNTS[best])
         context.progress("joining", _PARTS + 1, _PARTS + 1)
-        return staged[best]
+        logits: NDArray[np.float64] = staged[best]
+        return logits
 
     def _fit_trees(self, pairs: Pairs, truth: NDArray[np.bool_], used: NDArray[np.int64], count: int) -> Trees:
-        options = {"rising": self.evidence.rising, "seed": self.seed}
-        return fit_trees(pairs.rows[used], truth[used], self.config.join, count, **options)
+        rows, rising = pairs.rows[used], self.evidence.rising
+        return fit_trees(rows, truth[used], self.config.join, count, rising=rising, seed=self.seed)
 
     def _save(self, folder: Path) -> None:
         """Write `join.safetensors`: the trees, the counts of labels, and what is known of their names."""

@@ -1,7 +1,8 @@
 """Linear classifiers over bags of words as scorers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -71,7 +72,7 @@ class LinearScorer(Scorer):
         for fold in range(count):
             listener.progress = contexts[fold].progress
             inside = np.flatnonzero(folds == fold)
-            scores[inside] = contexts[fold].kept("scores", lambda rows=inside: self._scores(next(fitted), bags[rows]))
+            scores[inside] = contexts[fold].kept("scores", partial(self._next_scores, fitted, bags[inside]))
         listener.progress = context.progress
         self.weights = next(fitted)
         return CrossFit(FitReport(), scores)
@@ -102,6 +103,9 @@ class LinearScorer(Scorer):
             threads=context.threads,
             progress=context.progress,
         )
+
+    def _next_scores(self, fitted: Iterator[LinearWeights], bags: csr_array) -> NDArray[np.float32]:
+        return self._scores(next(fitted), bags)
 
     def _scores(self, weights: LinearWeights, bags: csr_array) -> NDArray[np.float32]:
         scores = METHODS[self.config.linear.structure].scores(weights.margins(bags), self.classes)

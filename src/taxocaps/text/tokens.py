@@ -86,15 +86,15 @@ class Tokens:
     def concatenate(cls, parts: Sequence["Tokens"]) -> "Tokens":
         """The documents of several sets of tokens one after the other, without spans."""
         number_of_word: _Numbering[str] = _Numbering()
-        ids, offsets, ends, last = [], [np.zeros(1, np.int64)], [], 0
+        ids, offsets, ends, last = [], [np.zeros(1, np.int64)], [np.zeros(0, np.int64)], 0
         for part in parts:
             numbers = np.fromiter(map(number_of_word.__getitem__, part.words), np.int32, len(part.words))
             ids.append(numbers[part.ids])
             offsets.append(part.offsets[1:] + last)
             ends.append(part.sentence_ends + last)
             last += len(part.ids)
-        arrays = (np.concatenate(found) for found in (ids, offsets, ends))
-        return cls(tuple(number_of_word), *arrays)
+        ids = [np.zeros(0, np.int32), *ids]
+        return cls(tuple(number_of_word), *map(np.concatenate, (ids, offsets, ends)))  # type: ignore[arg-type]
 
     def expanded(self, words_of: Callable[[str], tuple[str, ...]]) -> "Tokens":
         """The same documents with each word replaced by others: none, one or several.

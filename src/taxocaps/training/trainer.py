@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -77,13 +77,13 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
         trainer = _trainer(config, folder, [history, ShowProgress(progress)], validated=validation is not None)
         share = {"rank": trainer.global_rank, "processes": trainer.world_size}
         batches = loader(training.inputs, training.labels, config.batch_size, seed=seed, **share)
-        loaders = [batches]
+        held_out = None
         if validation is not None:
-            loaders.append(loader(validation.inputs, validation.labels, config.batch_size, **share))
+            held_out = loader(validation.inputs, validation.labels, config.batch_size, **share)
         module = TrainingModule(objective, config, config.epochs * len(batches), seed)
         if not resume and trainer.is_global_zero:
             (folder / _LAST).unlink(missing_ok=True)
-        _fit(trainer, module, loaders, folder / _LAST, history)
+        _fit(trainer, module, (batches, held_out), folder / _LAST, history)
         kept = folder / (_BEST if validation is not None else _LAST)
         weights: Any = _read(kept, like=module)["state_dict"] if trainer.is_global_zero else None
         module.load_state_dict(trainer.strategy.broadcast(weights))
@@ -186,8 +186,8 @@ def _trainer(config: TrainingConfig, folder: Path, callbacks: list[Callback], *,
     if validated:
         callbacks = [*callbacks, _checkpoint(folder, _BEST, monitor="micro_f1")]
         if config.patience is not None:
-            patience = {"patience": config.patience, "check_on_train_epoch_end": False}
-            callbacks = [*callbacks, EarlyStopping("micro_f1", mode="max", **patience)]
+            stopping = EarlyStopping("micro_f1", mode="max", patience=config.patience, check_on_train_epoch_end=False)
+            callbacks = [*callbacks, stopping]
     return Trainer(
         accelerator=config.device if config.device != "cuda" else "gpu",
         devices=config.devices,
@@ -220,7 +220,9 @@ def _checkpoint(
     )
 
 
-def _fit(trainer: Trainer, module: TrainingModule, loaders: Sequence[Any], checkpoint: Path, history: History) -> None:
+def _fit(
+    trainer: Trainer, module: TrainingModule, loaders: tuple[Any, Any], checkpoint: Path, history: History
+) -> None:
     """Train from the checkpoint, or from the start if there is none; do nothing if the run had stopped early."""
     state = _read(checkpoint, like=module) if checkpoint.exists() else None
     if state is not None and _has_stopped_early(state) and trainer.world_size == 1:

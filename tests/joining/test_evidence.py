@@ -1,0 +1,86 @@
+"""Evidence about pairs, compared with loops over labels."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from taxocaps.corpus.labels import Classes
+from taxocaps.joining.evidence import EvidenceMaker
+from taxocaps.joining.names import LabelNames
+from taxocaps.metrics.calibration import logit
+from taxocaps.taxonomy.tree import Taxonomy
+
+TOPICS = Taxonomy.from_edges([("all", "a"), ("all", "b"), ("a", "a1"), ("a", "a2"), ("b", "b1"), ("b", "a2")])
+CLASSES = Classes(("a", "a1", "b", "a2", "b1"), TOPICS)
+
+
+@pytest.fixture
+def given():
+    generator = np.random.default_rng(0)
+    scores = [generator.random((6, 5)).astype(np.float32) for _ in range(2)]
+    names = {name: generator.random((6, 5)).astype(np.float32) for name in LabelNames.features}
+    counts = generator.integers(0, 4, (6, 5))
+    return scores, names, counts, np.arange(6)
+
+
+def made(given, candidates=5):
+    maker = EvidenceMaker(("one", "two"), LabelNames.features, CLASSES, candidates)
+    return maker, maker.pairs(*given)
+
+
+def test_all_features_are_what_a_loop_finds(given):
+    scores, names, counts, lengths = given
+    maker, pairs = made(given)
+    assert len(pairs)
+    parents = {name: list(CLASSES.parents[index]) for index, name in enumerate(CLASSES.names)}
+    for document, label, row in zip(pairs.documents, pairs.labels, pairs.rows, strict=True):
+        found = dict(zip(maker.features, row.tolist(), strict=True))
+        means = [
+            np.mean([logit(one)[document, column] for one in scores]) if counts[document, column] else np.nan
+            for column in range(5)
+        ]
+        known = [mean for mean in means if not np.isnan(mean)]
+        assert found["mean"] == pytest.approx(means[label], nan_ok=True)
+        assert found["best"] == pytest.approx(max(known, default=np.nan), nan_ok=True)
+        assert found["frequency"] == pytest.approx(np.log1p(counts[document, label]))
+        assert found["length"] == pytest.approx(np.log1p(lengths[document]))
+        assert found["likeness to best"] == pytest.approx(
+            names["likeness"][document, label] - names["likeness"][document].max(), abs=1e-6
+        )
+        above = parents[CLASSES.names[label]]
+        best_parent = max((means[column] for column in above if not np.isnan(means[column])), default=np.nan)
+        assert found["parent"] == pytest.approx(best_parent, nan_ok=True)
+        below = [column for column in range(5) if label in CLASSES.parents[column]]
+        best_child = max((means[column] for column in below if not np.isnan(means[column])), default=np.nan)
+        assert found["child"] == pytest.approx(best_child, nan_ok=True)
+
+
+def test_every_feature_belongs_to_a_kind(given):
+    maker, _ = made(given)
+    assert set(maker.groups) == set(maker.features)
+    assert len(maker.rising) == len(maker.features)
+    assert {maker.groups["one"], maker.groups["coverage"]} == {"one", "name"}
+
+
+def test_only_the_best_labels_of_each_source_are_looked_at(given):
+    scores, names, _, lengths = given
+    quiet = {name: np.zeros((6, 5), np.float32) for name in names}
+    maker = EvidenceMaker(("one", "two"), LabelNames.features, CLASSES, 2)
+    pairs = maker.pairs(scores, quiet, np.ones(5, int), lengths)
+    mean = np.mean([logit(one) for one in scores], axis=0)
+    for document in range(6):
+        chosen = set(pairs.labels[pairs.documents == document].tolist())
+        assert chosen == set(np.argsort(-mean[document])[:2].tolist())
+
+
+def test_a_document_that_no_member_reads_and_no_name_fits_has_no_pairs(given):
+    scores, names, counts, lengths = given
+    scores = [np.where(np.arange(6)[:, None] == 3, 0, one).astype(np.float32) for one in scores]
+    names = {name: np.where(np.arange(6)[:, None] == 3, 0, one).astype(np.float32) for name, one in names.items()}
+    maker = EvidenceMaker(("one", "two"), LabelNames.features, CLASSES, 5)
+    assert 3 not in maker.pairs(scores, names, counts, lengths).documents
+
+
+def test_candidates_follow_the_labels_of_a_document():
+    assert EvidenceMaker.candidates_for(csr_array(np.ones((4, 5), bool))) == 25
+    assert EvidenceMaker.candidates_for(csr_array((0, 5), dtype=bool)) == 10

@@ -1,0 +1,232 @@
+"""Joined models: members, names and frequencies; interrupted, saved, from stores, with labels that nobody used."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from taxocaps.corpus.document import Document
+from taxocaps.errors import ConfigError, ModelError
+from taxocaps.explanations.explain import explain_document
+from taxocaps.scorers.persistence import load_model
+from taxocaps.text.pipeline import TextPipeline
+from taxocaps.workflows.encode import encode
+from taxocaps.workflows.predict import predict
+from taxocaps.workflows.train import TrainFiles, train
+
+SUBJECTS = {
+    "shipping": "vessel harbour cargo crew anchor sails captain",
+    "farming": "wheat harvest tractor field barn soil cattle",
+    "banking": "loan credit deposit interest branch account lender",
+}
+
+COMMON = ["the", "of", "news", "today"]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """Ninety documents of three subjects below one root, and a label, `Space travel`, that none of them has."""
+    folder, generator = tmp_path_factory.mktemp("corpus"), np.random.default_rng(0)
+    with (folder / "train.jsonl").open("w", encoding="utf-8") as file:
+        for index in range(90):
+            label = list(SUBJECTS)[index % 3]
+            words = [
+                *generator.choice(SUBJECTS[label].split(), 6),
+                *generator.choice(["the", "of", "news", "today"], 4),
+            ]
+            file.write(json.dumps({"id": str(index), "text": " ".join(words), "labels": [label]}) + "\n")
+    edges = [*(("all", label) for label in SUBJECTS), ("all", "Space travel")]
+    (folder / "labels.tsv").write_text("".join(f"{parent}\t{child}\n" for parent, child in edges))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(corpus):
+    """`auto`, trained on them."""
+    train(TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv"), corpus / "model", model="auto")
+    return corpus / "model"
+
+
+def files_of(folder):
+    names = [path for path in folder.rglob("*") if path.is_file() and path.name not in ("metrics.json", "README.md")]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in names if path.name != "report.html"}
+
+
+def test_documents_get_the_labels_of_their_words(model):
+    found = predict(model, ["Cargo for the harbour.", "A tractor in the field."])
+    assert [one.labels[0].label for one in found] == ["shipping", "farming"]
+
+
+def test_members_stand_in_the_card_with_what_they_reach(model):
+    standings = load_model(model).card().standings
+    assert [one["name"] for one in standings] == ["words", "pairs", "characters", "joined"]
+    assert standings[-1]["micro_f1"] > 0.9
+
+
+def test_every_training_document_is_learned_from_and_validated_on(model):
+    loaded = load_model(model)
+    assert loaded.counts.tolist() == [30, 30, 30, 0]
+    assert loaded.metrics["validation"]["documents"] == 90
+
+
+def test_scores_are_bounded_and_nothing_speaks_for_a_text_of_unknown_words(model):
+    loaded = load_model(model)
+    encoded = loaded.scorer.encoder.encode([Document("qqq zzz"), Document(""), Document("cargo")])
+    scores = loaded.scores(encoded)
+    assert not scores[:2].any()
+    assert ((scores >= 0) & (scores <= 1)).all()
+
+
+def test_unseen_labels_can_be_left_out(corpus, tmp_path):
+    options = {"model": "auto", "decision__unseen": False, "seed": 1}
+    train(TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv"), tmp_path / "model", **options)
+    assert "Space travel" not in load_model(tmp_path / "model").classes.names
+
+
+def test_an_unseen_label_is_flagged(model):
+    loaded = load_model(model)
+    scores = np.zeros((1, 4), np.float32)
+    scores[0, loaded.classes.names.index("Space travel")] = 0.9
+    (found,) = loaded.predictions([Document("x")], scores)
+    assert found.as_dict()["labels"][0]["unseen"] is True
+    scores[0, 0] = 1
+    (found,) = loaded.predictions([Document("x")], scores)
+    assert "unseen" not in found.as_dict()["labels"][0]
+
+
+def test_the_same_run_gives_the_same_files(corpus, model, tmp_path):
+    train(TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv"), tmp_path / "again", model="auto")
+    assert files_of(tmp_path / "again") == files_of(model)
+
+
+class StopError(Exception):
+    """Ends a run in the middle."""
+
+
+@pytest.mark.parametrize("stage", ["words: fold 2 of 10", "characters: fold 5 of 10", "joining"])
+def test_an_interrupted_run_is_resumed_and_ends_the_same(corpus, model, tmp_path, stage):
+    def stop(name, done, total=None, note=""):
+        if name.startswith(stage):
+            raise StopError
+
+    files = TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv")
+    with pytest.raises(StopError):
+        train(files, tmp_path / "cut", model="auto", progress=stop)
+    train(files, tmp_path / "cut", model="auto", existing="resume")
+    assert files_of(tmp_path / "cut") == files_of(model)
+
+
+def test_a_store_stands_for_its_documents(corpus, model, tmp_path):
+    encode(corpus / "train.jsonl", tmp_path / "store", model="auto")
+    train(TrainFiles(tmp_path / "store", corpus / "labels.tsv"), tmp_path / "model", model="auto")
+    assert files_of(tmp_path / "model") == files_of(model)
+
+
+def test_a_document_is_tokenised_once(corpus, tmp_path, monkeypatch):
+    asked = []
+    tokenize = TextPipeline.tokenize
+
+    def counted(self, contents, *, spans=False):
+        contents = list(contents)
+        asked.extend(contents)
+        return tokenize(self, contents, spans=spans)
+
+    monkeypatch.setattr(TextPipeline, "tokenize", counted)
+    texts = [json.loads(line)["text"] for line in (corpus / "train.jsonl").read_text().splitlines()]
+    train(TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv"), tmp_path / "model", model="auto")
+    assert sorted(one for one in asked if one in set(texts)) == sorted(texts)
+    asked.clear()
+    loaded = load_model(tmp_path / "model")
+    list(predict(loaded, ["Cargo for the harbour."]))
+    explain_document(loaded, Document("Cargo for the harbour!"))
+    assert [one for one in asked if "harbour" in one and "Cargo" in one] == [
+        "Cargo for the harbour.",
+        "Cargo for the harbour!",
+    ]
+
+
+def test_an_explanation_tells_what_each_kind_of_evidence_adds(model):
+    loaded = load_model(model)
+    found = explain_document(loaded, Document("Cargo for the harbour."))
+    (reasons, *_) = found.reasons
+    assert reasons.label == "shipping"
+    kinds = {one.kind: one for one in reasons.evidence}
+    assert {"words", "pairs", "characters", "name", "frequency", "taxonomy"} <= set(kinds)
+    assert kinds["words"].score > 0.5
+    assert kinds["name"].score is None
+    assert {one.word for one in reasons.words if one.weight > 0} <= {"cargo", "harbour", "for", "the"}
+    trees = loaded.scorer.trees
+    logit = np.log(found.labels[0].raw_score / (1 - found.labels[0].raw_score))
+    start = trees.baseline[0] + trees.values[trees.roots].sum()
+    assert start + sum(one.weight for one in reasons.evidence) == pytest.approx(logit, abs=1e-3)
+
+
+def test_models_of_different_kinds_are_joined(corpus, tmp_path):
+    network = {
+        "network": {"filters": 8},
+        "vectors": {"source": "none", "dimension": 8},
+        "training": {"epochs": 2, "device": "cpu"},
+    }
+    options = {"model": "SVM+CNN-non-static", "folds": 2, "members": {"CNN-non-static": network}}
+    files = TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv")
+    train(files, tmp_path / "model", **options)
+    loaded = load_model(tmp_path / "model")
+    assert [one["name"] for one in loaded.card().standings] == ["SVM", "CNN-non-static", "joined"]
+    assert (tmp_path / "model" / "members" / "CNN-non-static" / "weights.safetensors").exists()
+    (found,) = predict(loaded, ["Cargo for the harbour."])
+    assert found.labels[0].label == "shipping"
+
+
+def test_validation_documents_are_learned_from_too(corpus, tmp_path):
+    told = []
+    files = TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv", dev=corpus / "train.jsonl")
+    lines = (corpus / "train.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "train.jsonl").write_text("".join(lines[:60]))
+    (tmp_path / "dev.jsonl").write_text("".join(lines[60:]))
+    files = TrainFiles(tmp_path / "train.jsonl", corpus / "labels.tsv", dev=tmp_path / "dev.jsonl")
+    train(files, tmp_path / "model", model="auto", tell=told.append)
+    assert load_model(tmp_path / "model").counts.sum() == 90
+    assert any("validation documents are learned from" in message for message in told)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_a_handful_of_documents_is_enough(corpus, tmp_path, count):
+    lines = (corpus / "train.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "few.jsonl").write_text("".join(lines[:count]))
+    train(TrainFiles(tmp_path / "few.jsonl", corpus / "labels.tsv"), tmp_path / "model", model="auto")
+    assert len(list(predict(tmp_path / "model", ["Cargo for the harbour."]))) == 1
+
+
+def test_damaged_trees_are_noticed(model, tmp_path):
+    import shutil
+
+    from safetensors.numpy import load_file, save_file
+
+    from taxocaps.scorers.model_folder import digest
+
+    shutil.copytree(model, tmp_path / "model")
+    path = Path(tmp_path / "model" / "join.safetensors")
+    arrays = load_file(path)
+    arrays["left"] = np.where(arrays["left"] >= 0, 10**6, arrays["left"]).astype(np.int32)
+    save_file(arrays, path)
+    versions = json.loads((tmp_path / "model" / "versions.json").read_text())
+    versions["files"]["join.safetensors"] = digest(path)
+    (tmp_path / "model" / "versions.json").write_text(json.dumps(versions))
+    with pytest.raises(ModelError, match=r"join\.safetensors: damaged"):
+        load_model(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"members": {}}, "members is a section"),
+        ({"members": {"one": {}}}, r"members\.one must name its kind of scorer"),
+        ({"members": {"one": {"scorer": "linear", "bag": {"features": "letters"}}}}, r"bag\.features must be one of"),
+    ],
+)
+def test_bad_members_are_refused(options, message):
+    from taxocaps.scorers.joined import JoinedModelConfig
+
+    with pytest.raises(ConfigError, match=message):
+        JoinedModelConfig.model_validate(options)
