@@ -85,8 +85,8 @@ def test_every_variant_learns_twelve_documents_by_heart(variant):
 
 
 def test_thirteen_variants_and_twenty_baselines():
-    assert [model.name for model in MODELS[:13]] == names
-    assert [model.is_variant for model in MODELS] == [True] * 13 + [False] * 20
+    assert [model.name for model in MODELS[:14]] == ["auto", *names]
+    assert [model.is_variant for model in MODELS] == [False] + [True] * 13 + [False] * 20
     wanted = (
         "LR, SVM, TD-SVM, HSVM, HR-LR, HR-SVM, LSTM, BiLSTM, HLSTM, CNN-non-static, RCNN, XML-CNN, DGCNN-3, "
         "HR-DGCNN-3, HAN, Bi-BloSAN, SGM+GE, DCNN, Capsule-A, Capsule-B"

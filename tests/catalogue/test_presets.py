@@ -152,7 +152,7 @@ def test_what_a_model_never_reads_is_refused():
         ConfigError, match="SVM has no options graph; it has bag, decision, folds, labels, linear, scorer"
     ):
         model_config("SVM", "default", {"graph": {"window": 4}})
-    with pytest.raises(ConfigError, match="LSTM has no options graph; it has decision, label_vectors"):
+    with pytest.raises(ConfigError, match="LSTM has no options graph; it has decision, folds, label_vectors"):
         model_config("LSTM", "default", {"graph": {"window": 4}})
     with pytest.raises(ConfigError, match="HE-AGCRCNN has no options tokens"):
         model_config("HE-AGCRCNN", "default", {"tokens": {"length": 4}})

@@ -173,7 +173,7 @@ def test_few_positives_leave_scores_as_they_are():
 def ranks_are_kept(curve, scores):
     calibrated = curve.apply(scores)
     order = np.argsort(scores, axis=0, kind="stable")
-    return bool((np.diff(np.take_along_axis(calibrated, order, axis=0), axis=0) >= 0).all())
+    return bool((np.diff(np.take_along_axis(calibrated, order, axis=0), axis=0) > -2e-7).all())  # but for rounding
 
 
 def test_a_falling_curve_does_not_turn_the_order_of_documents_round():

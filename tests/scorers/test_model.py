@@ -1,9 +1,12 @@
 """From scores to labels: every way to choose, and what fitting decides."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from taxocaps.corpus.document import Document
@@ -12,12 +15,13 @@ from taxocaps.errors import CorpusError
 from taxocaps.metrics.calibration import calibration_error
 from taxocaps.metrics.classification import flat_metrics
 from taxocaps.results import ScoredLabel
-from taxocaps.scorers.base import Examples, FitContext
+from taxocaps.scorers.base import SCORERS, Examples, FitContext
 from taxocaps.scorers.decision import (
     DECISION_RULES,
     Calibration,
     DecisionConfig,
     DecisionOptions,
+    HeldOut,
     fit_calibration,
 )
 from taxocaps.scorers.model import FittedModel, ModelName, fit_model, hold_out
@@ -38,10 +42,13 @@ SCORES = np.array([[0.2, 0.9, 0.4, 0.1], [0.3, 0.2, 0.1, 0.25], [0, 0, 0, 0]], n
 def model(keywords):
     """A model whose thresholds are 0.5, 0.5, 0.5 and 0.2."""
 
-    def make(hierarchy="as-is", calibration=None, **decision):
+    def make(hierarchy="as-is", calibration=None, counts=(9, 9, 9, 9), **decision):
         config = keywords.Config(decision=DecisionConfig(**decision))
         thresholds = np.array([0.5, 0.5, 0.5, 0.2], np.float32)
-        return FittedModel(NAME, config, keywords(config, TOPICS), calibration or Calibration(), thresholds, hierarchy)
+        curves = calibration or Calibration()
+        return FittedModel(
+            NAME, config, keywords(config, TOPICS), curves, thresholds, hierarchy, np.array(counts, np.int64)
+        )
 
     return make
 
@@ -102,6 +109,10 @@ def test_raw_and_calibrated_scores(model, encode):
     scores = model(calibration=curve).scores(documents)
     assert scores[:2] == pytest.approx(curve.apply(raw)[:2])
     assert (model().scores(documents) == raw).all()
+    curves = Calibration(np.array([1, 2, 1, 1], np.float32), np.array([0, -1, 0, 1], np.float32))
+    each = model(calibration=curves).scores(documents)[0]
+    assert each[:3] == pytest.approx([0.25, scores[0, 1], 0], abs=1e-5)
+    assert each[3] == pytest.approx(np.e / (np.e + 3))  # one third of the odds, times e
 
 
 def test_no_texts(model, encode):
@@ -118,7 +129,8 @@ def test_predictions_have_names_in_the_language_of_the_model_and_all_paths(keywo
     )
     config = keywords.Config(text=TextConfig(language="de"))
     classes = Classes(("trade", "energy", "oil"), taxonomy)
-    fitted = FittedModel(NAME, config, keywords(config, classes), Calibration(), np.full(3, 0.5, np.float32), "as-is")
+    thresholds, counts = np.full(3, 0.5, np.float32), np.ones(3, np.int64)
+    fitted = FittedModel(NAME, config, keywords(config, classes), Calibration(), thresholds, "as-is", counts)
     scores = np.array([[0.1, 0.2, 0.9]], np.float32)
     (found,) = fitted.predictions([Document("oil", id="7")], scores)
     assert found.as_dict() == {
@@ -145,6 +157,23 @@ def test_predictions_have_scores_and_paths_the_most_probable_first(model):
     assert next(model().predictions(documents[1:], SCORES[1:], first=41)).id == "41"
 
 
+def test_labels_that_no_training_document_carries_are_told(model):
+    options = DecisionOptions(top_k=4)
+    for counts, wanted in (((9, 0, 9, 0), {"oil", "art"}), ((9, 9, 9, 9), set())):
+        fitted = model("add-ancestors", counts=counts)
+        (found,) = fitted.predictions([Document("oil")], SCORES[:1], options)
+        assert {one.label for one in found.labels if one.unseen} == wanted
+        assert {one["label"] for one in found.as_dict()["labels"] if "unseen" in one} == wanted
+
+
+def test_macro_averages_are_over_labels_with_training_documents(model):
+    truth = label_matrix([["oil"], ["art"], []], TOPICS.names)
+    found, all_labels = (model(counts=counts).evaluate(truth, SCORES) for counts in ((0, 1, 0, 2), (1, 1, 1, 1)))
+    assert found.flat.macro.f1 == 1
+    assert all_labels.flat.macro.f1 == 0.5  # two of four labels are carried and given
+    assert found.flat.micro == all_labels.flat.micro
+
+
 @pytest.fixture
 def learn(keywords, encode, tmp_path):
     """Fit calibration and thresholds to documents whose words are names of labels."""
@@ -160,8 +189,18 @@ def learn(keywords, encode, tmp_path):
     return learn_it
 
 
-def thresholds_of(rule, truth, scores, **options):
-    return DECISION_RULES[rule].fit(truth, scores, DecisionConfig(rule=rule, **options))
+def held_out_of(examples, scores, training=None):
+    """Documents scored by one model, which learned from the same or from others."""
+    counts = (training or examples).labels.toarray().sum(axis=0)
+    return HeldOut(examples.labels, scores, counts[None], np.zeros(len(examples), np.int64))
+
+
+def thresholds_of(rule, examples, scores, **options):
+    return DECISION_RULES[rule].fit(held_out_of(examples, scores), DecisionConfig(rule=rule, **options))
+
+
+def is_same(one, other):
+    return np.array_equal(one.slopes, other.slopes) and np.array_equal(one.intercepts, other.intercepts)
 
 
 TEXTS = ["oil oil noise", "grain noise noise", "art", "oil art noise", "art noise noise noise oil"] * 15
@@ -171,20 +210,36 @@ LISTS = [["oil"], [], ["art"], ["oil", "art"], ["art"]] * 15
 def test_fitting_decides_calibration_and_thresholds_on_validation_documents(learn):
     model, examples = learn(TEXTS, LISTS)
     raw = model.raw_scores(examples.documents)
-    assert model.calibration == fit_calibration(examples.labels, raw) != Calibration()
+    assert is_same(model.calibration, fit_calibration(held_out_of(examples, raw), model.counts))
+    assert not model.calibration.is_identity
     calibrated = model.calibration.apply(raw)
-    assert (model.thresholds == thresholds_of("global", examples.labels, calibrated)).all()
+    assert (model.thresholds == thresholds_of("global", examples, calibrated)).all()
     assert model.metrics["raw_calibration_error"] == pytest.approx(calibration_error(examples.labels, raw))
     assert model.validation.calibration_error < model.metrics["raw_calibration_error"]
+    assert model.counts.dtype == np.int64
+    assert model.counts.tolist() == [0, 30, 0, 45]
     found = flat_metrics(examples.labels, model.choose(model.scores(examples.documents)))
     assert model.validation.flat.micro.f1 == pytest.approx(found.micro.f1)
 
 
-@pytest.mark.parametrize("rule", ["per-label", "fixed"])
+def test_curves_follow_the_training_documents_not_those_that_are_held_out(learn):
+    rare = [["oil"], ["grain", "trade"], ["art"], *[[]] * (len(TEXTS) - 3)]
+    model, examples = learn(TEXTS, LISTS, training=rare)
+    assert model.counts.tolist() == [1, 1, 1, 1]
+    assert len(set(model.calibration.slopes.tolist())) == 1
+    uneven, _ = learn(TEXTS, LISTS, training=[["oil", "art"], ["art"], *[["art"]] * 20, *[[]] * (len(TEXTS) - 22)])
+    assert uneven.calibration.slopes[1] != uneven.calibration.slopes[3]
+    training = Examples(examples.documents, label_matrix(rare, TOPICS.names))
+    found = held_out_of(examples, model.raw_scores(examples.documents), training)
+    assert is_same(model.calibration, fit_calibration(found, model.counts))
+
+
+@pytest.mark.parametrize("rule", ["by-frequency", "macro", "precision", "count", "per-label", "fixed"])
 def test_other_rules_and_no_calibration(learn, rule):
-    model, examples = learn(TEXTS, LISTS, rule=rule, threshold=0.3, calibration="none")
-    assert model.calibration == Calibration()
-    wanted = thresholds_of(rule, examples.labels, model.raw_scores(examples.documents), threshold=0.3)
+    options = {"threshold": 0.3, "k": 1, "precision": 0.8}
+    model, examples = learn(TEXTS, LISTS, rule=rule, calibration="none", **options)
+    assert model.calibration.is_identity
+    wanted = thresholds_of(rule, examples, model.raw_scores(examples.documents), **options)
     assert (model.thresholds == wanted).all()
 
 
@@ -225,7 +280,8 @@ def leaves(keywords):
     def make(hierarchy="add-ancestors"):
         config = keywords.Config()
         thresholds = np.full(2, 0.5, np.float32)
-        return FittedModel(NAME, config, keywords(config, DEEP), Calibration(), thresholds, hierarchy)
+        counts = np.ones(2, np.int64)
+        return FittedModel(NAME, config, keywords(config, DEEP), Calibration(), thresholds, hierarchy, counts)
 
     return make
 
@@ -299,7 +355,7 @@ def test_models_are_values(fitted):
         fitted.hierarchy = "as-is"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def examples(keywords, encode):
     def make(count):
         scorer = keywords(keywords.Config(), TOPICS)
@@ -326,8 +382,183 @@ def test_documents_are_held_out_at_random(examples, count, share, held):
 def test_few_documents_validate_themselves(examples):
     few = examples(9)
     assert hold_out(few, 0.1, 0) == (few, few)
+
+
+@given(st.lists(st.sets(st.sampled_from(TOPICS.names)), min_size=10, max_size=30), st.floats(0.05, 0.9))
+def test_the_last_document_of_a_label_is_never_held_out(examples, lists, share):
+    some = dataclasses.replace(examples(len(lists)), labels=label_matrix([*map(sorted, lists)], TOPICS.names))
+    training, validation = hold_out(some, share, 0)
+    counts = some.labels.toarray().sum(axis=0)
+    assert ((training.labels.toarray().sum(axis=0) > 0) == (counts > 0)).all()
+    if validation is not some:
+        assert sorted(words(training) + words(validation)) == list(range(len(lists)))
+        assert 1 <= len(validation) <= max(1, round(share * len(lists)))
+        for part in (training, validation):
+            assert (part.labels.toarray() == some.labels.toarray()[words(part)]).all()
+
+
+def test_documents_that_all_carry_a_last_label_validate_themselves(examples):
+    names = tuple(map(str, range(10)))
+    alone = dataclasses.replace(examples(10), labels=label_matrix([[name] for name in names], names))
+    assert hold_out(alone, 0.5, 0) == (alone, alone)
+    one_label = dataclasses.replace(examples(10), labels=label_matrix([["0"]] * 10, names))
+    assert len(hold_out(one_label, 0.9, 0)[1]) == 9
+
+
+@pytest.fixture
+def record(keywords, encode, tmp_path, monkeypatch):
+    """Fit a model to documents without validation documents, and record what each scorer learned from and scored."""
+
+    class Recording(keywords):
+        def fit(self, training, validation, context):
+            self.seen = numbers(training.documents)
+            fits.append((self.seen, None if validation is None else numbers(validation.documents), self))
+            return super().fit(training, validation, context)
+
+        def scores(self, documents):
+            scored.append((self.seen, numbers(documents)))
+            return super().scores(documents)
+
+    fits, scored, told = [], [], []
+    monkeypatch.setitem(SCORERS._loaded, "keywords", Recording)
+
+    def record_it(texts, lists, more=None, pools=False, **options):
+        fits.clear(), scored.clear(), told.clear()
+        monkeypatch.setattr(Recording, "pools_validation", pools)
+        scorer = Recording(keywords.Config(**options), TOPICS)
+
+        def examples_of(texts, lists):
+            return Examples(encode(scorer, texts), label_matrix(lists, TOPICS.names))
+
+        validation = more and examples_of(*more)
+        context = FitContext(tmp_path, tell=told.append)
+        model = fit_model(NAME, scorer, examples_of(texts, lists), validation, context)
+        return SimpleNamespace(model=model, fits=list(fits), scored=list(scored), told=list(told))
+
+    return record_it
+
+
+def numbers(documents):
+    """The numbers of documents, their first words."""
+    return [int(found[0]) for tokens in documents.token_chunks() for found in tokens.documents()]
+
+
+def numbered(texts, first=0):
+    """Documents with a number each and words of their own, so that none is a near copy of another."""
+    own = (" ".join(f"{number}-{word}" for word in range(30)) for number in range(first, first + len(texts)))
+    return [f"{first + index} {mine} {text}" for index, (mine, text) in enumerate(zip(own, texts, strict=True))]
+
+
+LENGTH = len(TEXTS)
+
+
+def test_out_of_fold_no_document_is_scored_by_a_scorer_that_has_seen_it(record):
+    found = record(numbered(TEXTS), LISTS, folds=5)
+    assert len(found.scored) == 5
+    for seen, scored in found.scored:
+        assert sorted(seen + scored) == list(range(LENGTH))
+    assert sorted(sum((scored for _, scored in found.scored), [])) == list(range(LENGTH))
+    assert {validation for _, validation, _ in found.fits} == {None}
+
+
+def test_in_the_end_all_documents_are_learned_from(record):
+    for options in ({"folds": 5}, {"folds": 0}):
+        found = record(numbered(TEXTS), LISTS, **options)
+        seen, validation, scorer = found.fits[-1]
+        assert (seen, validation) == (list(range(LENGTH)), None)
+        assert found.model.scorer is scorer
+        assert found.model.counts.tolist() == [0, 30, 0, 45]
+
+
+def test_out_of_fold_scores_of_all_documents_decide_calibration_and_thresholds(record, encode):
+    found = record(numbered(TEXTS), LISTS, folds=3, decision=DecisionConfig(rule="by-frequency"))
+    model, labels = found.model, label_matrix(LISTS, TOPICS.names)
+    models = np.empty(LENGTH, np.int64)
+    for number, (_, scored) in enumerate(found.scored):
+        models[scored] = number
+    counts = np.stack([labels.toarray()[seen].sum(axis=0) for seen, _ in found.scored])
+    raw = model.raw_scores(encode(model.scorer, numbered(TEXTS)))  # of this scorer the same, whatever it has seen
+    calibration = fit_calibration(HeldOut(labels, raw, counts, models), model.counts)
+    assert is_same(model.calibration, calibration)
+    held_out = HeldOut(labels, calibration.apply(raw), counts, models)
+    assert (model.thresholds == DECISION_RULES["by-frequency"].fit(held_out, model.config.decision)).all()
+    assert model.validation.documents == LENGTH
+    assert model.metrics["raw_calibration_error"] == pytest.approx(calibration_error(labels, raw))
+
+
+def test_near_copies_are_never_scored_by_a_scorer_that_has_seen_one(record):
+    texts = numbered(TEXTS)
+    copies = [text.replace(text.split()[0], str(LENGTH + index), 1) for index, text in enumerate(texts[:20])]
+    for seen, scored in record([*texts, *copies], [*LISTS, *LISTS[:20]], folds=4).scored:
+        assert {number % LENGTH for number in seen}.isdisjoint(number % LENGTH for number in scored)
+
+
+def test_a_label_with_one_document_can_be_given_in_the_end(record):
+    lists = [["grain"], *LISTS[1:]]
+    for options in ({"folds": 5}, {"folds": 0, "validation": 0.9}):
+        found = record(numbered(TEXTS), lists, **options)
+        assert found.model.counts[TOPICS.names.index("grain")] == 1
+    part, held_out, _ = found.fits[0]
+    assert 0 in part
+    assert 0 not in held_out
+
+
+def test_without_folds_some_documents_are_held_out(record):
+    found = record(numbered(TEXTS), LISTS, folds=0, validation=0.2)
+    (part, held_out, first), (_, _, last) = found.fits
+    assert len(held_out) == 15
+    assert sorted(part + held_out) == list(range(LENGTH))
+    assert found.scored == [(part, held_out)]
+    assert first is last is found.model.scorer
+    assert found.model.validation.documents == 15
+
+
+@pytest.mark.parametrize("texts", [["0 oil art noise noise"] * 20, numbered(["oil"] * 20)])
+def test_one_fold_is_none(record, texts):
+    folds = 5 if len(set(texts)) == 1 else 1  # near copies of one document are all in one fold
+    found = record(texts, [["oil"]] * 20, folds=folds, validation=0.25)
+    assert [len(seen) for seen, _, _ in found.fits] == [15, 20]
+
+
+def test_there_are_no_more_folds_than_documents(record):
+    found = record(numbered(["oil", "art", "grain"]), [["oil"], ["art"], []], folds=20)
+    assert sorted(scored for _, scored in found.scored) == [[0], [1], [2]]
+
+
+def test_very_few_documents_are_learned_from_once(record):
+    found = record(numbered(["oil", "art"]), [["oil"], ["art"]], folds=0)
+    assert [(seen, validation) for seen, validation, _ in found.fits] == [([0, 1], [0, 1])]
+
+
+def test_validation_documents_are_not_learned_from(record):
+    more = numbered(["oil", "art"] * 10, first=100), [["oil"], ["art"]] * 10
+    found = record(numbered(TEXTS), LISTS, more, folds=5)
+    ((seen, validation, _),) = found.fits
+    assert (seen, validation) == (list(range(LENGTH)), list(range(100, 120)))
+    assert found.model.validation.documents == 20
+    assert found.model.counts.tolist() == [0, 30, 0, 45]
+
+
+def test_validation_documents_may_be_further_training_documents(record):
+    more = numbered(["oil", "art"] * 10, first=100), [["oil"], ["art"]] * 10
+    found = record(numbered(TEXTS), LISTS, more, pools=True, folds=5)
+    assert found.fits[-1][:2] == ([*range(LENGTH), *range(100, 120)], None)
+    assert found.model.validation.documents == LENGTH + 20
+    assert found.model.counts.tolist() == [0, 40, 0, 55]
+    assert any("validation documents are learned from" in message for message in found.told)
+
+
+def test_too_few_documents_for_probabilities_are_told(record):
+    found = record(numbered(["oil", "art"] * 4), [["oil"], ["art"]] * 4)
+    assert found.model.calibration.is_identity
+    assert any("too few documents for probabilities" in message for message in found.told)
+    asked = record(numbered(["oil", "art"] * 4), [["oil"], ["art"]] * 4, decision=DecisionConfig(calibration="none"))
+    assert asked.told == []
+
+
+def test_there_must_be_documents(record):
     with pytest.raises(CorpusError, match="no documents to learn from"):
-        hold_out(examples(0), 0.1, 0)
+        record([], [])
 
 
 def test_the_name_of_a_model_for_the_command_line():

@@ -1,5 +1,6 @@
 """A model folder: complete, readable, without pickle, and every damage told in one line."""
 
+import dataclasses
 import json
 import shutil
 import sys
@@ -11,8 +12,8 @@ from safetensors import safe_open
 from taxocaps.errors import ModelError
 from taxocaps.nn.networks import NETWORKS
 from taxocaps.scorers.base import SCORERS
-from taxocaps.scorers.decision import DECISION_RULES
-from taxocaps.scorers.model_folder import FORMAT, MODEL_FILES, is_model
+from taxocaps.scorers.decision import DECISION_RULES, Calibration
+from taxocaps.scorers.model_folder import FORMAT, MODEL_FILES, digest, is_model
 from taxocaps.scorers.persistence import load_model, save_model
 
 FILES = {
@@ -83,7 +84,10 @@ def test_a_loaded_model_is_the_same_in_every_part(fitted, saved):
     assert loaded.name == fitted.name
     assert loaded.config == fitted.config
     assert loaded.classes == fitted.classes
-    assert loaded.calibration == fitted.calibration
+    assert np.array_equal(loaded.calibration.slopes, fitted.calibration.slopes)
+    assert np.array_equal(loaded.calibration.intercepts, fitted.calibration.intercepts)
+    assert loaded.counts.dtype == np.int64
+    assert np.array_equal(loaded.counts, fitted.counts)
     assert loaded.thresholds.dtype == np.float32
     assert np.array_equal(loaded.thresholds, fitted.thresholds)
     assert loaded.hierarchy == fitted.hierarchy
@@ -119,7 +123,10 @@ def test_what_is_written_about_a_model(saved, fitted):
     versions = json.loads((saved / "versions.json").read_text(encoding="utf-8"))
     assert versions["format"] == FORMAT
     assert set(versions["files"]) == FILES - {"versions.json", "metrics.json"}
-    assert json.loads((saved / "labels.json").read_text(encoding="utf-8")) == list(fitted.classes.names)
+    labels = json.loads((saved / "labels.json").read_text(encoding="utf-8"))
+    assert tuple(labels) == fitted.classes.names
+    assert tuple(labels.values()) == tuple(fitted.counts.tolist())
+    assert sum(labels.values()) > len(labels)
 
 
 def test_a_loaded_model_can_be_saved_again(saved, tmp_path):
@@ -170,7 +177,59 @@ def test_thresholds_may_be_set_by_hand(copy, fitted):
     assert np.array_equal(load_model(copy).thresholds, wanted)
 
 
+def calibrations(slopes, intercepts):
+    return lambda content: content.update(calibration={"slopes": slopes, "intercepts": intercepts})
+
+
+def test_calibration_may_be_set_by_hand(copy, fitted, toys, encode):
+    documents = encode(fitted.scorer, toys.texts)
+    edit(copy / "thresholds.json", calibrations(1, 0))
+    plain = load_model(copy)
+    assert plain.calibration.is_identity
+    assert np.array_equal(plain.scores(documents), fitted.raw_scores(documents))
+    edit(copy / "thresholds.json", calibrations([1.0] * 9 + [2.0], 0.0))
+    last = load_model(copy).scores(documents)
+    assert last[:, :9] == pytest.approx(fitted.raw_scores(documents)[:, :9], abs=1e-5)
+    assert not np.allclose(last[:, 9], fitted.raw_scores(documents)[:, 9], atol=1e-3)
+
+
+def test_unseen_labels_and_a_curve_of_each_label_survive(fitted, tmp_path):
+    counts = np.arange(10)
+    curves = Calibration(np.linspace(0.1, 3, 10, dtype=np.float32), np.linspace(-2, 2, 10, dtype=np.float32))
+    save_model(dataclasses.replace(fitted, counts=counts, calibration=curves), tmp_path)
+    loaded = load_model(tmp_path)
+    assert np.array_equal(loaded.counts, counts)
+    assert np.array_equal(loaded.calibration.slopes, curves.slopes)
+    assert np.array_equal(loaded.calibration.intercepts, curves.intercepts)
+    content = json.loads((tmp_path / "thresholds.json").read_text(encoding="utf-8"))
+    assert content["calibration"]["slopes"] == curves.slopes.tolist()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"[]", b'["Sport", "Tennis"]', b"null", b"7", b'{"Sport": "many"}', b'{"Sport": null}', b'{"Unheard of": 1}'],
+)
+def test_labels_of_another_shape_are_refused(copy, content):
+    path = copy / "labels.json"
+    path.write_bytes(content)
+    edit(copy / "versions.json", lambda versions: versions["files"].update({"labels.json": digest(path)}))
+    refused(copy)
+
+
 SLIPS = {
+    "a slope too few": calibrations([1.0] * 9, 0.0),
+    "an intercept too many": calibrations(1.0, [0.0] * 11),
+    "slopes in a matrix": calibrations([[1.0] * 10], 0.0),
+    "ragged slopes": calibrations([[1.0], *[1.0] * 9], 0.0),
+    "slopes null": calibrations(None, 0.0),
+    "an intercept that is no number": calibrations(1.0, float("nan")),
+    "an endless slope": calibrations(float("inf"), 0.0),
+    "intercepts in words": calibrations(1.0, "none"),
+    "a slope that falls": calibrations([1.0] * 9 + [-1.0], 0.0),
+    "no slopes": lambda content: content["calibration"].pop("slopes"),
+    "one curve as it once was": lambda content: content.update(calibration={"slope": 1.0, "intercept": 0.0}),
+    "a list of curves": lambda content: content.update(calibration=[1.0, 0.0]),
+    "no calibration": lambda content: content.pop("calibration"),
     "hierarchy": lambda content: content.update(hierarchy="add-ancestor"),
     "too high": lambda content: content["thresholds"].update({"Tennis": 7}),
     "null": lambda content: content["thresholds"].update({"Tennis": None}),
@@ -437,7 +496,7 @@ import numpy as np
 
 from taxocaps.scorers.decision import DecisionRule
 
-HALF = DecisionRule(lambda truth, scores, config: np.full(scores.shape[1], 0.5, np.float32))
+HALF = DecisionRule(lambda held_out, config: np.full(held_out.scores.shape[1], 0.5, np.float32))
 """
     install("their_rule", source, DECISION_RULES, half="HALF")
     model = fit({"scorer": "linear", "decision": {"rule": "half"}})
