@@ -20,7 +20,7 @@ from sklearn.utils import estimator_checks
 import taxocaps
 from taxocaps.classifier import TaxoCapsClassifier
 from taxocaps.datasets import toy
-from taxocaps.errors import ConfigError, CorpusError, FileError, TaxocapsError
+from taxocaps.errors import ConfigError, CorpusError, FileError, TaxoCapsError
 from taxocaps.scorers.base import FitContext
 from taxocaps.taxonomy.tree import Taxonomy
 from taxocaps.taxonomy.writers import write_taxonomy
@@ -496,7 +496,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("attempt", REFUSED.values(), ids=REFUSED.keys())
 def test_what_cannot_be_fitted_is_refused_in_one_line(attempt):
-    with pytest.raises((TaxocapsError, NotFittedError)) as caught:
+    with pytest.raises((TaxoCapsError, NotFittedError)) as caught:
         attempt()
     assert "\n" not in str(caught.value)
 

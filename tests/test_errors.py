@@ -3,7 +3,7 @@ from taxocaps import errors
 
 def test_every_error_is_a_taxocaps_error():
     for name in errors.__all__:
-        assert issubclass(getattr(errors, name), errors.TaxocapsError)
+        assert issubclass(getattr(errors, name), errors.TaxoCapsError)
 
 
 def test_a_missing_extra_says_what_to_install():

@@ -6,7 +6,7 @@ import pytest
 
 from taxocaps.corpus.readers import READERS
 from taxocaps.encoding.encoders import ENCODERS
-from taxocaps.errors import ConfigError, MissingExtraError, TaxocapsError
+from taxocaps.errors import ConfigError, MissingExtraError, TaxoCapsError
 from taxocaps.explanations.explainers import EXPLAINERS
 from taxocaps.metrics.evaluation import METRICS
 from taxocaps.nn.networks import NETWORKS
@@ -135,7 +135,7 @@ def test_two_packages_of_one_name(numbers, install):
 )
 def test_a_package_that_fails_to_load_is_named_in_one_line(numbers, install, source, reason):
     install("their_numbers", source, numbers, e="e")
-    with pytest.raises(TaxocapsError) as caught:
+    with pytest.raises(TaxoCapsError) as caught:
         numbers["e"]
     assert one_line(caught) == (
         f"the number e of the package their_numbers (their_numbers:e) cannot be loaded: {reason}; "

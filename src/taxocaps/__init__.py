@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from taxocaps.corpus.readers import read_documents
     from taxocaps.corpus.writers import write_documents
     from taxocaps.encoding.store import open_store
-    from taxocaps.errors import TaxocapsError
+    from taxocaps.errors import TaxoCapsError
     from taxocaps.explanations.explanation import Explanation
     from taxocaps.graph.config import GraphConfig
     from taxocaps.graph.document_graph import GraphOfWords
@@ -38,7 +38,7 @@ __all__ = [
     "GraphOfWords",
     "Prediction",
     "TaxoCapsClassifier",
-    "TaxocapsError",
+    "TaxoCapsError",
     "Taxonomy",
     "Term",
     "TextPipeline",
@@ -65,7 +65,7 @@ _HOMES = {
     "GraphOfWords": "graph.document_graph",
     "Prediction": "results",
     "TaxoCapsClassifier": "classifier",
-    "TaxocapsError": "errors",
+    "TaxoCapsError": "errors",
     "Taxonomy": "taxonomy.tree",
     "Term": "taxonomy.terms",
     "TextPipeline": "text.pipeline",

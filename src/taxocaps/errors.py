@@ -9,7 +9,7 @@ __all__ = [
     "MissingExtraError",
     "ModelError",
     "StoreError",
-    "TaxocapsError",
+    "TaxoCapsError",
     "TaxonomyError",
     "TextError",
     "VectorsError",
@@ -17,15 +17,15 @@ __all__ = [
 ]
 
 
-class TaxocapsError(Exception):
+class TaxoCapsError(Exception):
     """Base of all errors a user can cause and correct; the command line prints it as one line and exits with code 2."""
 
 
-class ConfigError(TaxocapsError):
+class ConfigError(TaxoCapsError):
     """A configuration key or value that is not allowed."""
 
 
-class FileError(TaxocapsError):
+class FileError(TaxoCapsError):
     """A file that cannot be read as asked."""
 
 
@@ -33,23 +33,23 @@ class WriteError(FileError):
     """A file that cannot be written: no space, no permission."""
 
 
-class TaxonomyError(TaxocapsError):
+class TaxonomyError(TaxoCapsError):
     """A taxonomy that is not a directed acyclic graph of named labels."""
 
 
-class CorpusError(TaxocapsError):
+class CorpusError(TaxoCapsError):
     """A document, field or label that does not fit."""
 
 
-class TextError(TaxocapsError):
+class TextError(TaxoCapsError):
     """A text pipeline that cannot be built: unknown language, tokenizer or stop word list."""
 
 
-class VectorsError(TaxocapsError):
+class VectorsError(TaxoCapsError):
     """A word vector file that cannot be read."""
 
 
-class GraphError(TaxocapsError):
+class GraphError(TaxoCapsError):
     """A document whose graph-of-words cannot be computed with the chosen options."""
 
     def __init__(self, message: str, document: int | None = None) -> None:
@@ -58,19 +58,19 @@ class GraphError(TaxocapsError):
         self.document = document
 
 
-class StoreError(TaxocapsError):
+class StoreError(TaxoCapsError):
     """An encoded store that is damaged, foreign or made from something else."""
 
 
-class CheckpointError(TaxocapsError):
+class CheckpointError(TaxoCapsError):
     """A checkpoint that training cannot resume from."""
 
 
-class ModelError(TaxocapsError):
+class ModelError(TaxoCapsError):
     """A model folder that is damaged, foreign or of another version."""
 
 
-class MissingExtraError(TaxocapsError):
+class MissingExtraError(TaxoCapsError):
     """An optional library that is not installed."""
 
     def __init__(self, library: str, extra: str, purpose: str) -> None:

@@ -14,7 +14,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
-from taxocaps.errors import ConfigError, MissingExtraError, TaxocapsError
+from taxocaps.errors import ConfigError, MissingExtraError, TaxoCapsError
 
 __all__ = ["Registry", "import_extra"]
 
@@ -56,7 +56,7 @@ class Registry(Mapping[str, T], Generic[T]):
         Raises:
             ConfigError: For an unknown name; the nearest is named.
             MissingExtraError: If a library that it needs is not installed.
-            TaxocapsError: If another package brings it and cannot be imported.
+            TaxoCapsError: If another package brings it and cannot be imported.
         """
         if name not in self._loaded:
             self._loaded[name] = self._load(name)
@@ -124,7 +124,7 @@ class Registry(Mapping[str, T], Generic[T]):
             if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in _EXTRAS:
                 raise
             reason = " ".join(f"{type(error).__name__}: {error}".split())
-            raise TaxocapsError(
+            raise TaxoCapsError(
                 f"the {self.noun} {name} of {_package(point)} ({point.value}) cannot be loaded: {reason}; "
                 "update the package, or uninstall it"
             ) from error

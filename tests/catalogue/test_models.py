@@ -10,7 +10,7 @@ import torch
 
 from taxocaps.catalogue.models import MODELS, PAPER, VARIANTS, ModelSpec, all_models, find_model
 from taxocaps.catalogue.presets import model_config
-from taxocaps.errors import ConfigError, TaxocapsError
+from taxocaps.errors import ConfigError, TaxoCapsError
 from taxocaps.nn.losses import margin_loss
 from taxocaps.nn.network import Sizes
 from taxocaps.nn.networks import NETWORKS
@@ -216,5 +216,5 @@ def test_scorers_of_other_packages_are_models(install):
 def test_a_broken_package_stops_no_other_model(install):
     install("their_models", "import surely_not_installed", NETWORKS, their_lstm="TheirLSTM")
     assert model_config("LSTM", "default").network.kind == "lstm"
-    with pytest.raises(TaxocapsError, match="the network their-lstm of the package their_models"):
+    with pytest.raises(TaxoCapsError, match="the network their-lstm of the package their_models"):
         find_model("their-lstm")

@@ -28,7 +28,7 @@ from taxocaps.corpus.readers import (
     to_document,
 )
 from taxocaps.corpus.writers import write_documents
-from taxocaps.errors import ConfigError, CorpusError, FileError, TaxocapsError
+from taxocaps.errors import ConfigError, CorpusError, FileError, TaxoCapsError
 
 LINES = b'{"text": "a", "split": "train"}\n{"text": \n{"text": "b", "split": "dev"}\n{"txt": "c"}\n'
 
@@ -71,7 +71,7 @@ PROGRAM = """
 import sys
 from pathlib import Path
 from taxocaps.corpus import READERS, CorpusConfig, read_documents
-from taxocaps.errors import TaxocapsError
+from taxocaps.errors import TaxoCapsError
 
 assert "pyarrow" not in sys.modules
 for path, config in [("a.lst", None), ("b.x", CorpusConfig(format="lines")), ("c.jsonl", None)]:
@@ -79,7 +79,7 @@ for path, config in [("a.lst", None), ("b.x", CorpusConfig(format="lines")), ("c
 for action in (lambda: CorpusConfig(format="linse"), lambda: read_documents("b.x")):
     try:
         action()
-    except TaxocapsError as error:
+    except TaxoCapsError as error:
         print(error)
 print("pyarrow" in sys.modules, READERS.is_external("lines"), READERS.is_external("jsonl"))
 """
@@ -278,7 +278,7 @@ def test_whatever_a_file_holds_only_clear_errors_come(tmp_path_factory, format, 
     path.write_bytes(content)
     try:
         documents = list(read_documents(path, CorpusConfig(format=format, on_error=on_error)))
-    except TaxocapsError as error:
+    except TaxoCapsError as error:
         assert "anything" in str(error)
         assert "\n" not in str(error)
     else:

@@ -114,14 +114,14 @@ def broken(evaluated):
 PROGRAM = """
 import json
 from scipy.sparse import csr_array
-from taxocaps.errors import TaxocapsError
+from taxocaps.errors import TaxoCapsError
 from taxocaps.metrics.evaluation import METRICS, evaluate
 
 labels = csr_array([[True, True]])
 assert "coverage" in METRICS and METRICS.is_external("coverage")
 try:
     print(json.dumps(evaluate(labels, csr_array([[True, False]]), names=["a", "b"]).as_dict()["extra"]))
-except TaxocapsError as error:
+except TaxoCapsError as error:
     print(error)
 """
 

@@ -12,6 +12,7 @@ from taxocaps.explanations.explain import explain_document
 from taxocaps.scorers.persistence import load_model
 from taxocaps.text.pipeline import TextPipeline
 from taxocaps.workflows.encode import encode
+from taxocaps.workflows.evaluate import evaluate
 from taxocaps.workflows.predict import predict
 from taxocaps.workflows.train import TrainFiles, train
 
@@ -93,6 +94,16 @@ def test_an_unseen_label_is_flagged(model):
     scores[0, 0] = 1
     (found,) = loaded.predictions([Document("x")], scores)
     assert "unseen" not in found.as_dict()["labels"][0]
+
+
+def test_ancestors_that_no_document_carries_are_given_but_do_not_count_as_wrong(corpus, tmp_path):
+    edges = [("all", "economy"), *(("economy", label) for label in SUBJECTS)]
+    (tmp_path / "labels.tsv").write_text("".join(f"{parent}\t{child}\n" for parent, child in edges))
+    documents = corpus / "train.jsonl"
+    train(TrainFiles(documents, tmp_path / "labels.tsv"), tmp_path / "model", model="auto")
+    (found,) = predict(tmp_path / "model", ["Cargo for the harbour."])
+    assert [one.label for one in found.labels] == ["economy", "shipping"]
+    assert evaluate(tmp_path / "model", documents).flat.micro.precision > 0.95
 
 
 def test_the_same_run_gives_the_same_files(corpus, model, tmp_path):

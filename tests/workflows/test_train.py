@@ -14,7 +14,7 @@ from safetensors.numpy import load_file
 
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.writers import write_documents
-from taxocaps.errors import CheckpointError, ConfigError, CorpusError, FileError, ModelError, TaxocapsError
+from taxocaps.errors import CheckpointError, ConfigError, CorpusError, FileError, ModelError, TaxoCapsError
 from taxocaps.scorers.persistence import load_model
 from taxocaps.taxonomy import Taxonomy, Term, read_taxonomy
 from taxocaps.workflows.config import resolve_run_config
@@ -245,7 +245,7 @@ def test_parts_without_any_label_are_refused(train_it, tmp_path, files, write, p
 
 
 def test_documents_without_a_single_word_are_refused(train_it, tmp_path, write):
-    with pytest.raises(TaxocapsError, match="word"):
+    with pytest.raises(TaxoCapsError, match="word"):
         train_it(files=TrainFiles(write(Document("", labels=("a",)), Document("the of", labels=("b",)))))
     assert not (tmp_path / "model").exists()
 

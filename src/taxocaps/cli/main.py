@@ -23,7 +23,7 @@ from taxocaps.cli import (
     taxonomy,
     train,
 )
-from taxocaps.errors import TaxocapsError
+from taxocaps.errors import TaxoCapsError
 
 __all__ = ["app", "main"]
 
@@ -82,7 +82,7 @@ def main(arguments: list[str] | None = None) -> None:
         if not error.format_message():  # no command was given, and the help has been shown
             sys.exit(2)
         _fail(f"{error.format_message().rstrip('.')}; see {_command_path(error)} --help", error, debug)
-    except (TaxocapsError, OSError) as error:
+    except (TaxoCapsError, OSError) as error:
         _fail(_message(error), error, debug)
 
 

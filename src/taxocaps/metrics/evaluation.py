@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from taxocaps.errors import TaxocapsError
+from taxocaps.errors import TaxoCapsError
 from taxocaps.metrics.calibration import calibration_error
 from taxocaps.metrics.classification import (
     AddedLabels,
@@ -118,7 +118,7 @@ def evaluate(  # noqa: PLR0913 - everything that metrics are computed from
 
     Raises:
         ValueError: If shapes or lengths do not match, or a score is not between 0 and 1.
-        TaxocapsError: If a metric of another package fails.
+        TaxoCapsError: If a metric of another package fails.
     """
     unseen = {str(name): int(count) for name, count in (unseen or {}).items()}
     return Evaluation(
@@ -148,7 +148,7 @@ def _external_metric(name: str, evaluated: Evaluated) -> float:
         return float(metric(evaluated))
     except Exception as error:  # code of others may raise anything
         reason = " ".join(str(error).split())
-        raise TaxocapsError(
+        raise TaxoCapsError(
             f"the metric {name!r} of another package failed: {type(error).__name__}: {reason}; "
             "correct or uninstall that package"
         ) from error

@@ -165,13 +165,15 @@ def _threshold_for_precision(held_out: HeldOut, config: DecisionConfig) -> Score
     order = np.argsort(-held_out.scores, axis=None, kind="stable")
     scores = held_out.scores.ravel()[order]
     precision = np.cumsum(truth.ravel()[order]) / np.arange(1, len(order) + 1)
-    enough = np.flatnonzero((precision >= config.precision) & (scores > 0))
+    is_last = np.append(scores[1:] < scores[:-1], True)  # equal scores are taken together
+    enough = np.flatnonzero((precision >= config.precision) & (scores > 0) & is_last)
     return _for_all(float(scores[enough[-1]]) if len(enough) else 1.0, held_out)
 
 
 def _threshold_for_count(held_out: HeldOut, config: DecisionConfig) -> Scores:
     wanted = min(config.k * len(held_out.scores), held_out.scores.size)
-    return _for_all(float(np.partition(held_out.scores.ravel(), -wanted)[-wanted]), held_out)
+    lowest = float(np.partition(held_out.scores.ravel(), -wanted)[-wanted])
+    return _for_all(lowest or float(np.finfo(np.float32).tiny), held_out)  # a score of 0 gives no label
 
 
 def _threshold_per_label(held_out: HeldOut, config: DecisionConfig) -> Scores:
@@ -252,6 +254,8 @@ def fit_calibration(held_out: HeldOut, counts: NDArray[np.int64]) -> Calibration
         counts: int64 [L], the training documents of each label in the model that is kept.
     """
     documents, labels = _best_pairs(held_out)
+    if not len(documents):
+        return Calibration()
     truth = np.asarray(held_out.labels[documents, labels]).ravel().astype(bool)
     if truth.sum() < _FEWEST_POSITIVES or truth.all():
         return Calibration()
@@ -264,7 +268,9 @@ def fit_calibration(held_out: HeldOut, counts: NDArray[np.int64]) -> Calibration
     scale = rows.std(axis=0) + 1e-9
     model = LogisticRegression(C=1.0, max_iter=1_000).fit(rows / scale, truth)
     weights = model.coef_[0] / scale
-    z = (np.log1p(counts.astype(np.float64)) - centre) / spread
+    # No curve reaches beyond the frequencies that it was fitted to: a parabola soon is anything there.
+    within = np.clip(np.log1p(counts.astype(np.float64)), frequency.min(), frequency.max())
+    z = (within - centre) / spread
     slopes = weights[0] + weights[1] * z + weights[2] * z * z
     intercepts = model.intercept_[0] + weights[3] * z + weights[4] * z * z
     # A falling curve would turn the order round: such a label has the slope of all labels together, or a small one.
@@ -278,7 +284,8 @@ def _best_pairs(held_out: HeldOut) -> tuple[NDArray[np.int64], NDArray[np.int64]
     count = min(_PAIRS_OF_A_DOCUMENT, known.shape[1])
     labels = np.argpartition(-known, count - 1, axis=1)[:, :count]
     documents = np.repeat(np.arange(len(known)), count)
-    kept = known[documents, labels.ravel()] > 0
+    has_words = held_out.scores.any(axis=1)
+    kept = (known[documents, labels.ravel()] >= 0) & has_words[documents]
     return documents[kept], labels.ravel()[kept]
 
 

@@ -137,7 +137,9 @@ class JoinedScorer(Scorer):
         if self._names is not None:
             self._names.fit(training.documents)
         pairs = self._out_of_fold_pairs(training, folds, list(found.values()))
-        truth = np.asarray(training.labels[pairs.documents, pairs.labels]).ravel().astype(bool)
+        truth = np.zeros(0, bool)
+        if len(pairs):
+            truth = np.asarray(training.labels[pairs.documents, pairs.labels]).ravel().astype(bool)
         logits = self._fit_join(pairs, truth, context)
         scores = _filled(pairs, logits, training.labels.shape)
         standings = tuple(_standing(name, training.labels, one) for name, one in {**found, "joined": scores}.items())

@@ -109,8 +109,13 @@ class FittedModel:
             scores: As `scores` gives them.
             options: Where the choice differs from how the model was trained.
         """
-        options, decision = options or _AS_TRAINED, self.config.decision
-        top_k = options.top_k
+        options = options or _AS_TRAINED
+        chosen = self._chosen(scores, options)
+        return csr_array(apply_hierarchy(chosen, options.hierarchy or self.hierarchy, self.classes))
+
+    def _chosen(self, scores: NDArray[np.float32], options: DecisionOptions) -> NDArray[np.bool_]:
+        """The labels before anything is done about ancestors; bool [documents, L]."""
+        decision, top_k = self.config.decision, options.top_k
         if top_k is None and options.threshold is None and DECISION_RULES[decision.rule].takes_best:
             top_k = decision.k
         chosen = choose_labels(
@@ -120,7 +125,7 @@ class FittedModel:
             at_least=decision.at_least if options.at_least is None else options.at_least,
         )
         chosen[~scores.any(axis=1)] = False  # nothing is known about a text without words
-        return csr_array(apply_hierarchy(chosen, options.hierarchy or self.hierarchy, self.classes))
+        return chosen
 
     def predictions(
         self,
@@ -203,15 +208,19 @@ class FittedModel:
         """How good the labels of scored documents are.
 
         True labels without a column count in the micro-averages: as predicted where the model adds them as ancestors of
-        other labels, and as missed elsewhere. Ancestors without a column that no document carries do not count: such
-        documents are labelled with the lowest labels only.
+        other labels, and as missed elsewhere. Added ancestors that no document carries, neither of these nor of those
+        learned from, do not count: such documents are labelled with the lowest labels only.
 
         Args:
             truth: CSR [documents, L] of bool.
             scores: Their calibrated scores, [documents, L].
             labels: All labels of the documents, if some may have no column.
         """
-        chosen = self.choose(scores)
+        own = self._chosen(scores, _AS_TRAINED)
+        chosen = apply_hierarchy(own, self.hierarchy, self.classes)
+        is_idle = (self.counts == 0) & (_count(truth) == 0)
+        chosen[:, is_idle] = own[:, is_idle]
+        chosen = csr_array(chosen)
         missed, added = self._beyond_columns(list(labels or ()), chosen)
         return evaluate(
             truth,

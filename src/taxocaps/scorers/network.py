@@ -16,7 +16,7 @@ from taxocaps.config import Config
 from taxocaps.encoding.documents import EncodedDocuments
 from taxocaps.encoding.encoders import ENCODERS, Encoding
 from taxocaps.encoding.words import count_words, learn_vectors, vocabulary_ids
-from taxocaps.errors import ConfigError, CorpusError, ModelError, TaxocapsError
+from taxocaps.errors import ConfigError, CorpusError, ModelError, TaxoCapsError
 from taxocaps.nn.network import Estimate, Network, Sizes
 from taxocaps.nn.networks import NETWORKS
 from taxocaps.results import FitReport
@@ -201,7 +201,7 @@ class NetworkScorer(Scorer):
             D = weights[_network_type(self.config).word_vectors_name].shape[1]
             self.objective = self._make_objective(D)
             self.network.load_state_dict(weights)
-        except TaxocapsError:  # such as a tokenizer that is not installed
+        except TaxoCapsError:  # such as a tokenizer that is not installed
             raise
         except Exception as error:  # a damaged archive can fail in a dozen ways
             raise ModelError(f"{folder / _WEIGHTS}: damaged, or not the weights of this model") from error

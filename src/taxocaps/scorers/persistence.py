@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from taxocaps._version import __version__
 from taxocaps.config import read_mapping
 from taxocaps.corpus.labels import Classes
-from taxocaps.errors import ModelError, TaxocapsError
+from taxocaps.errors import ModelError, TaxoCapsError
 from taxocaps.nn.networks import NETWORKS
 from taxocaps.registry import Registry
 from taxocaps.results import FitReport
@@ -91,11 +91,11 @@ def load_model(folder: Path, *, trust_code: bool = False) -> FittedModel:
             FitReport(metrics.get("epochs", 0), metrics.get("best_epoch", 0)),
             metrics=metrics,
         )
-    except (OSError, KeyError, TypeError, ValueError) as error:
+    except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise ModelError(f"{folder}: the model is damaged: {error}") from error
     except ModelError:
         raise
-    except TaxocapsError as error:
+    except TaxoCapsError as error:
         raise ModelError(f"{folder}: the model cannot be used: {error}") from error
 
 
@@ -143,6 +143,8 @@ def _read_calibration(content: Mapping[str, Any], labels: int) -> Calibration:
     slopes, intercepts = (np.array(content[key], np.float32) for key in ("slopes", "intercepts"))
     if any(array.shape not in ((), (labels,)) or not np.isfinite(array).all() for array in (slopes, intercepts)):
         raise ValueError("slopes and intercepts must be a number for each label")
+    if (slopes <= 0).any():
+        raise ValueError("slopes must be above 0")
     return Calibration(slopes, intercepts)
 
 

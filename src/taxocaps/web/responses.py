@@ -8,7 +8,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from taxocaps.errors import TaxocapsError
+from taxocaps.errors import TaxoCapsError
 
 __all__ = [
     "INTERNAL_ERROR",
@@ -66,7 +66,7 @@ def add_error_handlers(app: FastAPI) -> None:
     async def handle(request: Request, error: Exception) -> Response:
         return error_response(_as_api_error(request, error))
 
-    for kind in (ApiError, RequestValidationError, HTTPException, TaxocapsError, Exception):
+    for kind in (ApiError, RequestValidationError, HTTPException, TaxoCapsError, Exception):
         app.add_exception_handler(kind, handle)
 
 
@@ -82,7 +82,7 @@ def _as_api_error(request: Request, error: Exception) -> ApiError:
             405: f"{request.method} is not allowed here; see /docs",
         }
         return ApiError(error.status_code, messages.get(error.status_code, str(error.detail)), headers=error.headers)
-    if isinstance(error, TaxocapsError):  # a document that the model cannot read
+    if isinstance(error, TaxoCapsError):  # a document that the model cannot read
         return ApiError(422, " ".join(str(error).split()))
     return INTERNAL_ERROR
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 
 from filelock import FileLock, Timeout
 
-from taxocaps.errors import CheckpointError, FileError, TaxocapsError, WriteError
+from taxocaps.errors import CheckpointError, FileError, TaxoCapsError, WriteError
 from taxocaps.files import atomic_text
 from taxocaps.scorers.model_folder import file_names, is_model, read_versions
 
@@ -49,7 +49,7 @@ class WorkFolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        is_final = error is None or (isinstance(error, TaxocapsError) and not isinstance(error, WriteError))
+        is_final = error is None or (isinstance(error, TaxoCapsError) and not isinstance(error, WriteError))
         shutil.rmtree(self.result, ignore_errors=True)
         if is_final or not any(self.kept.iterdir()):
             shutil.rmtree(self.path, ignore_errors=True)
@@ -139,7 +139,7 @@ class TrainingFolder:
     ) -> None:
         if not self.is_first_process:
             return
-        is_bad_input = isinstance(error, TaxocapsError) and not isinstance(error, WriteError | CheckpointError)
+        is_bad_input = isinstance(error, TaxoCapsError) and not isinstance(error, WriteError | CheckpointError)
         if (error is None and not self._keep) or (is_bad_input and not self._has_checkpoint):
             shutil.rmtree(self._hidden, ignore_errors=True)
         self._lock.release()
