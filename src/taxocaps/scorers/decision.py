@@ -284,7 +284,7 @@ def _best_pairs(held_out: HeldOut) -> tuple[NDArray[np.int64], NDArray[np.int64]
     count = min(_PAIRS_OF_A_DOCUMENT, known.shape[1])
     labels = np.argpartition(-known, count - 1, axis=1)[:, :count]
     documents = np.repeat(np.arange(len(known)), count)
-    has_words = held_out.scores.any(axis=1)
+    has_words = np.asarray(held_out.scores.any(axis=1))
     kept = (known[documents, labels.ravel()] >= 0) & has_words[documents]
     return documents[kept], labels.ravel()[kept]
 
