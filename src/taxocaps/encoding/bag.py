@@ -25,8 +25,8 @@ class BagConfig(Config):
     Attributes:
         features: Single words; words and pairs of neighbouring words; or character n-grams of 3 to 5 inside words.
         counts: Whether a feature counts as often as it occurs, one plus the logarithm of that, or once.
-        min_documents: The least number of training documents that have a feature; fewer if there are less than ten
-            times as many documents.
+        min_documents: The least number of training documents that have a feature; linear models with less than ten
+            times as many documents take fewer.
         max_features: The largest number of features, the most frequent ones; null for no limit.
     """
 
@@ -64,8 +64,7 @@ class BagOfWords:
             for index in np.flatnonzero(present).tolist():
                 found[names[index]] = found.get(names[index], 0) + int(present[index])
         found.pop("", None)
-        least = min(config.min_documents, max(1, len(documents) // 10))
-        frequent = ((-count, name) for name, count in found.items() if count >= least)
+        frequent = ((-count, name) for name, count in found.items() if count >= config.min_documents)
         chosen = sorted(frequent)[: config.max_features]
         vocabulary = Vocabulary([name for _, name in chosen], [-count for count, _ in chosen])
         idf = 1 + np.log((1 + len(documents)) / (1 + np.array(vocabulary.counts, np.float64)))

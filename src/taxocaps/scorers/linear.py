@@ -85,7 +85,9 @@ class LinearScorer(Scorer):
         """Choose the words that count; returns the vectors of the documents."""
         if self.start is not None:
             raise ModelError("linear models do not start from another model; train on all documents together")
-        self._take(BagOfWords.learn(documents, self.config.bag))
+        bag = self.config.bag
+        least = min(bag.min_documents, max(1, len(documents) // 10))  # few documents have few words in common
+        self._take(BagOfWords.learn(documents, bag.replace(min_documents=least)))
         if not self.vocabulary.words:
             raise CorpusError(
                 f"no word occurs in {self.config.bag.min_documents} training documents; "
