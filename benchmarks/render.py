@@ -25,6 +25,8 @@ LEVEL = 0.005
 
 ABLATION = ("ablation", "control-margin", "paper-weights", "control-p")
 
+JOINED = ("joined-reuters", "joined-eurlex")
+
 HEAD = """# Results
 
 Rendered by `python benchmarks/render.py` from `benchmarks/results/`; no number is typed by hand. `python
@@ -168,6 +170,7 @@ def page(grid: Mapping[str, Experiment], results: Mapping[str, Result]) -> str:
     parts = [HEAD, cost(grid, results), summary(grid, results), table1().markdown(), table2().markdown()]
     parts += [make(grid[name], results).markdown() for make, name in experiments]
     parts += [
+        *(seeds([grid[name]], results, grid[name].about).markdown() for name in JOINED),
         seeds([grid["reuters-seeds"]], results, "The spread between seeds").markdown(),
         ablation(grid, results),
         figure5(),

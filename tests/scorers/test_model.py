@@ -526,8 +526,13 @@ def test_one_fold_is_none(record, texts):
 
 
 def test_there_are_no_more_folds_than_documents(record):
-    found = record(numbered(["oil", "art", "grain"]), [["oil"], ["art"], []], folds=20)
-    assert sorted(scored for _, scored in found.scored) == [[0], [1], [2]]
+    found = record(numbered(["oil", "art", "grain"] * 4), [["oil"], ["art"], []] * 4, folds=20)
+    assert sorted(scored for _, scored in found.scored) == [[index] for index in range(12)]
+
+
+def test_copies_of_a_few_documents_are_not_split_by_folds(record):
+    found = record(["0 oil oil", "1 art art", "2 grain noise"] * 5, [["oil"], ["art"], []] * 5, folds=3, validation=0.2)
+    assert [len(seen) for seen, _, _ in found.fits] == [12, 15]
 
 
 def test_very_few_documents_are_learned_from_once(record):

@@ -312,14 +312,13 @@ def _fit(
     if validation is not None:
         report = scorer.fit(training, validation, context)
         return report, _held_out(scorer.scores(validation.documents), validation, training)
-    folds = scorer.folds_for(len(training))
-    if folds:
-        groups = near_copies(training.documents, scorer.seed)
-        assigned = assign_folds(training.labels, groups, min(folds, len(np.unique(groups))), scorer.seed)
-        if assigned.any():  # more than one fold
-            found = scorer.cross_fit(training, assigned, context)
-            counts = [_count(training.labels[assigned != fold]) for fold in range(int(assigned.max()) + 1)]
-            return found.report, HeldOut(training.labels, found.scores, np.stack(counts), assigned)
+    groups = near_copies(training.documents, scorer.seed)
+    folds = min(scorer.folds_for(len(training)), len(np.unique(groups)))
+    if folds > 1 and len(np.unique(groups)) >= _TOO_FEW_TO_SPLIT:
+        assigned = assign_folds(training.labels, groups, folds, scorer.seed)
+        found = scorer.cross_fit(training, assigned, context)
+        counts = [_count(training.labels[assigned != fold]) for fold in range(folds)]
+        return found.report, HeldOut(training.labels, found.scores, np.stack(counts), assigned)
     part, held_out = hold_out(training, scorer.config.validation, scorer.seed)
     report = scorer.fit(part, held_out, context.within("held-out"))
     raw = _held_out(scorer.scores(held_out.documents), held_out, part)
