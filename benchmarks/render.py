@@ -33,10 +33,11 @@ Rendered by `python benchmarks/render.py` from `benchmarks/results/`; no number 
 benchmarks/run.py` runs what is missing, one line a run; `make paper TABLE=3` runs what a table of the paper needs, and
 renders. The data sets are made by [`taxocaps data`](data.md).
 
-Thresholds are tuned on dev documents, or out of fold by `auto`, never on test documents: one threshold for all labels, with the
-best micro-F1. Calibration is the expected calibration error over all pairs of documents and labels; since most are clear
-negatives, it is small for every model, and newer evaluations count scores above 0.05 only. One random seed unless stated otherwise. A network whose
-best epoch is its last was still learning when its time was up; the slowest have fewer epochs, so that all can be rerun.
+Thresholds are tuned on dev documents, or out of fold by `auto`, never on test documents: one threshold for all
+labels, with the best micro-F1. Calibration is the expected calibration error over all pairs of documents and labels;
+since most are clear negatives, it is small for every model, and newer evaluations count scores above 0.05 only. One
+random seed unless stated otherwise. A network whose best epoch is its last was still learning when its time was up;
+the slowest have fewer epochs, so that all can be rerun.
 """
 
 
