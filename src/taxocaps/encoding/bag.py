@@ -76,7 +76,7 @@ class BagOfWords:
         if not parts:
             return csr_array((0, len(self.idf)), dtype=np.float64)
         bags = csr_array(vstack(parts, format="csr"))
-        bags.indices, bags.indptr = bags.indices.astype(np.int32), bags.indptr.astype(np.int32)  # as liblinear has them
+        bags.indices, bags.indptr = bags.indices.astype(np.int32), bags.indptr.astype(np.int32)  # as solvers have them
         bags.data = _WEIGHTS[self.config.counts](bags.data) * self.idf[bags.indices]
         lengths = np.sqrt(bags.power(2).sum(axis=1))  # [documents]
         bags.data /= np.repeat(lengths, np.diff(bags.indptr))

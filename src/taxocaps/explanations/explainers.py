@@ -96,7 +96,8 @@ def explain_occlusion(scorer: Scorer, document: EncodedDocuments, columns: Seque
 def explain_joined(scorer: Any, document: EncodedDocuments, columns: Sequence[int]) -> Evidence:
     """Occlusion, and what each member, the names of labels and other kinds of evidence add to the logit."""
     _check("joined", "joins members", scorer.explainer == "joined")
-    pairs, said = scorer.pairs(document), scorer.member_scores(document)
+    said = scorer.member_scores(document)
+    pairs = scorer.pairs(document, said)
     found = scorer.trees.contributions(pairs.rows)  # [pairs, features]
     kinds = list(scorer.evidence.groups.values())
     row_of = {int(label): row for row, label in enumerate(pairs.labels)}

@@ -18,8 +18,7 @@ class LinearConfig(Config):
             the weights of a label towards those of its parents, or by a margin between paths.
         C: Inverse regularization strength, the cost of errors relative to 1/2 of the squared norm of the weights.
         drop_below: Weights with a smaller absolute value are set to 0; 0 keeps all.
-        tolerance: Tolerance of the stopping criterion: that of liblinear; in the recursive and the structured method a
-            tenth of the duality gap, relative to the objective.
+        tolerance: Tolerance of the stopping criterion: a tenth of the duality gap, relative to the objective.
         iterations: Maximum number of passes over the documents; the recursive method makes 15 at a time.
         root: Whether the recursive method learns the weights of the root, or fixes them at 0.
     """

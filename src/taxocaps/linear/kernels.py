@@ -94,12 +94,7 @@ def descend_label(
             worst = max(worst, off[i])
             if change != 0:
                 _add(data, indices, starts, row, scale * signs[row] * change, weights)
-        kept = 0
-        for i in range(n_active):
-            if off[i] > 0.05 * worst:
-                order[kept], order[i] = order[i], order[kept]
-                kept += 1
-        n_active = kept
+        n_active = _still_changing(order, off, n_active, worst)
         if n_active == 0:
             break
     return gap, cost
@@ -161,15 +156,21 @@ def descend_gram(
                 factor = np.float32(signs[row]) * change
                 for j in range(len(products)):
                     products[j] += factor * gram[row, j]
-        kept = 0
-        for i in range(n_active):
-            if off[i] > 0.05 * worst:
-                order[kept], order[i] = order[i], order[kept]
-                kept += 1
-        n_active = kept
+        n_active = _still_changing(order, off, n_active, worst)
         if n_active == 0:
             break
     return gap, cost
+
+
+@kernel
+def _still_changing(order: Int64s, off: Float64s, n_active: int, worst: float) -> int:
+    """Put the documents that changed by more than a fraction of the largest change first; returns their number."""
+    kept = 0
+    for i in range(n_active):
+        if off[i] > 0.05 * worst:
+            order[kept], order[i] = order[i], order[kept]
+            kept += 1
+    return kept
 
 
 @kernel

@@ -129,11 +129,10 @@ class JoinedScorer(Scorer):
         """Fit members on folds, the trees on what they say of documents they have not seen, then members on all."""
         self.counts = np.asarray(training.labels.sum(axis=0)).ravel().astype(np.int64)
         self._candidates = EvidenceMaker.candidates_for(training.labels)
-        found, reports = {}, {}
+        found = {}
         for name, reading in self._readings(training.documents):
             within = context.called(name).within("members", name)
-            one = self.members[name].cross_fit(Examples(reading, training.labels), folds, within)
-            found[name], reports[name] = one.scores, one.report
+            found[name] = self.members[name].cross_fit(Examples(reading, training.labels), folds, within).scores
         if self._names is not None:
             self._names.fit(training.documents)
         pairs = self._out_of_fold_pairs(training, folds, list(found.values()))
@@ -150,14 +149,18 @@ class JoinedScorer(Scorer):
         scores = np.zeros((len(documents), len(self.classes)), np.float32)
         for chunk in _chunks(len(documents), len(self.classes)):
             part = documents.select(chunk)
-            pairs = self.pairs(part)
+            pairs = self.pairs(part, self.member_scores(part))
             scores[chunk] = _filled(pairs, self.trees.logits(pairs.rows), (len(chunk), len(self.classes)))
         return scores
 
-    def pairs(self, documents: EncodedDocuments) -> Pairs:
-        """What speaks for and against the labels that may be those of some documents."""
-        scores = [self.members[name].scores(reading) for name, reading in self._readings(documents)]
-        return self._pairs(documents, scores, self.counts)
+    def pairs(self, documents: EncodedDocuments, scores: Mapping[str, NDArray[np.float32]]) -> Pairs:
+        """What speaks for and against the labels that may be those of some documents.
+
+        Args:
+            documents: The documents.
+            scores: What `member_scores` says of them.
+        """
+        return self._pairs(documents, list(scores.values()), self.counts)
 
     def member_scores(self, documents: EncodedDocuments) -> dict[str, NDArray[np.float32]]:
         """The scores of each member, float32 [documents, L]."""

@@ -312,19 +312,29 @@ def _fit(
     if validation is not None:
         report = scorer.fit(training, validation, context)
         return report, _held_out(scorer.scores(validation.documents), validation, training)
-    groups = near_copies(training.documents, scorer.seed)
-    folds = min(scorer.folds_for(len(training)), len(np.unique(groups)))
-    if folds > 1 and len(np.unique(groups)) >= _TOO_FEW_TO_SPLIT:
-        assigned = assign_folds(training.labels, groups, folds, scorer.seed)
-        found = scorer.cross_fit(training, assigned, context)
-        counts = [_count(training.labels[assigned != fold]) for fold in range(folds)]
-        return found.report, HeldOut(training.labels, found.scores, np.stack(counts), assigned)
+    folds = _folds(scorer, training)
+    if folds is not None:
+        found = scorer.cross_fit(training, folds, context)
+        counts = [_count(training.labels[folds != fold]) for fold in range(int(folds.max()) + 1)]
+        return found.report, HeldOut(training.labels, found.scores, np.stack(counts), folds)
     part, held_out = hold_out(training, scorer.config.validation, scorer.seed)
     report = scorer.fit(part, held_out, context.within("held-out"))
     raw = _held_out(scorer.scores(held_out.documents), held_out, part)
     if part is not training:
         scorer.fit(training, None, context.called("all documents").within("all"))
     return report, raw
+
+
+def _folds(scorer: Scorer, training: Examples) -> NDArray[np.int64] | None:
+    """The fold of each document; None if the scorer wants no folds, or too few documents differ."""
+    wanted = scorer.folds_for(len(training))
+    if wanted < 2:
+        return None
+    groups = near_copies(training.documents, scorer.seed)
+    different = len(np.unique(groups))
+    if different < _TOO_FEW_TO_SPLIT:
+        return None
+    return assign_folds(training.labels, groups, min(wanted, different), scorer.seed)
 
 
 def _held_out(scores: NDArray[np.float32], examples: Examples, training: Examples) -> HeldOut:
