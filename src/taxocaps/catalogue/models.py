@@ -298,7 +298,7 @@ def _view(features: str, tokenizer: str, **bag: Any) -> Mapping[str, Any]:
         "scorer": "linear",
         "text": {"tokenizer": tokenizer},
         "bag": {"features": features, **bag},
-        "linear": {"tolerance": 1e-3},
+        "linear": {"C": None, "tolerance": 1e-3},
     }
 
 

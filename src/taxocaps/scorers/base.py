@@ -23,7 +23,17 @@ from taxocaps.scorers.decision import DecisionConfig
 from taxocaps.text.pipeline import TextConfig
 from taxocaps.text.vocabulary import Vocabulary
 
-__all__ = ["SCORERS", "CrossFit", "Examples", "FitContext", "ModelConfig", "Scorer", "make_scorer", "out_of_fold"]
+__all__ = [
+    "SCORERS",
+    "CrossFit",
+    "Examples",
+    "FitContext",
+    "ModelConfig",
+    "Scorer",
+    "Workload",
+    "make_scorer",
+    "out_of_fold",
+]
 
 
 class ModelConfig(Config):
@@ -53,10 +63,23 @@ class ModelConfig(Config):
         """The encodings that the scorer reads, by name, each with its options; none for one that reads the tokens."""
         return {}
 
+    def seconds(self, workload: "Workload") -> float:
+        """About how long one core takes to fit the model once; a rule of thumb that is the same on all machines."""
+        return 0.0
+
     @property
     def gives_unseen(self) -> bool:
         """Whether labels of the taxonomy that no training document carries get columns, too."""
         return False
+
+
+@dataclass(frozen=True)
+class Workload:
+    """How much there is to learn from: documents, their words, and labels that some of them carry."""
+
+    documents: int
+    words: int
+    labels: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +91,12 @@ class Examples:
 
     def __len__(self) -> int:
         return len(self.documents)
+
+    @property
+    def workload(self) -> Workload:
+        """How much there is to learn from."""
+        labels = np.count_nonzero(np.asarray(self.labels.sum(axis=0)))
+        return Workload(len(self), int(self.documents.lengths.sum()), int(labels))
 
     def select(self, indices: NDArray[np.int64]) -> "Examples":
         """Some of them."""

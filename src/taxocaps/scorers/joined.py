@@ -4,17 +4,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import SerializeAsAny, field_validator
+from pydantic import SerializeAsAny, field_validator, model_validator
 from scipy.sparse import csr_array
 
 from taxocaps.config import Between
 from taxocaps.encoding.documents import EncodedDocuments
 from taxocaps.errors import ConfigError, ModelError
-from taxocaps.joining.evidence import EvidenceMaker, Pairs
+from taxocaps.joining.evidence import KINDS, EvidenceMaker, Pairs
 from taxocaps.joining.names import LabelNames, label_terms
 from taxocaps.joining.trees import Trees, TreesConfig, fit_trees
 from taxocaps.metrics.calibration import logistic
@@ -45,7 +45,7 @@ class JoinedModelConfig(ModelConfig):
         text: How texts become words; with the tokenizer `raw` each member has a tokenizer of its own.
         folds: Number of folds for the scores of members; 0 takes 10 for up to 2,000 documents, 5 up to 20,000, then 3.
         members: The options of each member, by name.
-        names: Whether the names of labels are evidence.
+        without: Members and kinds of evidence that are left out: `name`, `frequency`, `rank`, `taxonomy` or `length`.
         join: How evidence becomes a probability.
     """
 
@@ -53,13 +53,13 @@ class JoinedModelConfig(ModelConfig):
     text: TextConfig = TextConfig(tokenizer="raw")
     folds: Annotated[int, Between(0, 20)] = 0
     members: dict[str, SerializeAsAny[ModelConfig]]
-    names: bool = True
+    without: tuple[str, ...] = ()
     join: TreesConfig = TreesConfig()
 
     @property
     def gives_unseen(self) -> bool:
         """By their names, if these are evidence."""
-        return self.names and self.decision.unseen
+        return "name" not in self.without and self.decision.unseen
 
     @field_validator("members", mode="before")
     @classmethod
@@ -68,6 +68,21 @@ class JoinedModelConfig(ModelConfig):
         if not isinstance(given, Mapping) or not given:
             raise ConfigError("members is a section with the options of one or several members")
         return {str(name): _member_config(str(name), options) for name, options in given.items()}
+
+    @model_validator(mode="after")
+    def _leaves_something(self) -> Self:
+        """Only what there is can be left out, and one member stays."""
+        for name in self.without:
+            if name not in (*self.members, *KINDS):
+                raise ConfigError(f"without: there is no {name!r}; there are {', '.join((*self.members, *KINDS))}")
+        if not self.used:
+            raise ConfigError("without: one member must stay")
+        return self
+
+    @property
+    def used(self) -> dict[str, ModelConfig]:
+        """The members that are not left out."""
+        return {name: config for name, config in self.members.items() if name not in self.without}
 
 
 def _member_config(name: str, options: Any) -> ModelConfig:
@@ -93,7 +108,7 @@ class JoinedScorer(Scorer):
     def _members(self) -> dict[str, Scorer]:
         return {
             name: make_scorer(config.replace(text=self._text_of(config)), self.classes, self.seed, self.threads)
-            for name, config in self.config.members.items()
+            for name, config in self.config.used.items()
         }
 
     @property
@@ -108,7 +123,7 @@ class JoinedScorer(Scorer):
 
     @cached_property
     def _names(self) -> LabelNames | None:
-        if not self.config.names:
+        if "name" in self.config.without:
             return None
         taxonomy, names = self.classes.taxonomy, self.classes.names
         language = self.config.text.language
@@ -169,8 +184,7 @@ class JoinedScorer(Scorer):
     @cached_property
     def evidence(self) -> EvidenceMaker:
         """What makes evidence of the scores of members and the names of labels."""
-        names = LabelNames.features if self._names is not None else ()
-        return EvidenceMaker(tuple(self.members), names, self.classes, self._candidates)
+        return EvidenceMaker(tuple(self.members), self.classes, self._candidates, self.config.without)
 
     def knows(self, word: str) -> bool:
         """Whether a word, as any member reads it, tells that member anything."""

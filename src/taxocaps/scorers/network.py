@@ -20,7 +20,7 @@ from taxocaps.errors import ConfigError, CorpusError, ModelError, TaxoCapsError
 from taxocaps.nn.network import Estimate, Network, Sizes
 from taxocaps.nn.networks import NETWORKS
 from taxocaps.results import FitReport
-from taxocaps.scorers.base import Examples, FitContext, ModelConfig, Scorer
+from taxocaps.scorers.base import Examples, FitContext, ModelConfig, Scorer, Workload
 from taxocaps.scorers.objectives import OBJECTIVES, LossConfig
 from taxocaps.taxonomy.embedding import LabelVectorsConfig, train_label_vectors, unit_vectors
 from taxocaps.taxonomy.walks import WalkConfig
@@ -31,6 +31,8 @@ from taxocaps.training.config import TrainingConfig
 
 __all__ = ["NetworkInputs", "NetworkModelConfig", "NetworkScorer", "describe_memory"]
 
+_PER_DOCUMENT, _PER_LABEL = 4e-3, 1e-5
+"""Seconds of one core for a document in an epoch, and what each label adds; of XML-CNN and HE-AGCRCNN alike."""
 _VOCABULARY, _WEIGHTS = "vocabulary.tsv", "weights.safetensors"
 
 
@@ -55,6 +57,11 @@ class NetworkModelConfig(ModelConfig):
     def encodings(self) -> Mapping[str, Config]:
         """The encodings that the network reads, each with its options."""
         return {name: getattr(self, ENCODERS[name].Config.section) for name in _network_type(self).reads}
+
+    def seconds(self, workload: Workload) -> float:
+        """Time goes with documents and epochs; more labels make a network larger."""
+        visits = workload.documents * self.training.epochs_for(workload.documents)
+        return visits * (_PER_DOCUMENT + _PER_LABEL * workload.labels)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The classes of configurations are made when they are needed, and have no name that pickle would find.
