@@ -1,5 +1,6 @@
 """Members joined: the scores of several scorers, label names, frequency and taxonomy become one probability."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import SerializeAsAny, field_validator, model_validator
 from scipy.sparse import csr_array
 
-from taxocaps.config import Between
+from taxocaps.config import Between, Duration
 from taxocaps.encoding.documents import EncodedDocuments
 from taxocaps.errors import ConfigError, ModelError
 from taxocaps.joining.evidence import KINDS, EvidenceMaker, Pairs
@@ -21,7 +22,7 @@ from taxocaps.metrics.calibration import logistic
 from taxocaps.metrics.classification import flat_metrics
 from taxocaps.metrics.thresholds import best_threshold
 from taxocaps.results import FitReport, Standing
-from taxocaps.scorers.base import SCORERS, CrossFit, Examples, FitContext, ModelConfig, Scorer, make_scorer
+from taxocaps.scorers.base import SCORERS, CrossFit, Examples, FitContext, ModelConfig, Scorer, Workload, make_scorer
 from taxocaps.text.pipeline import TextConfig
 from taxocaps.text.tokens import Tokens
 
@@ -35,6 +36,14 @@ _MOST_PAIRS = 600_000
 _PARTS = 3
 """Trees are fitted without one part of the documents after another, to see how many of them are best."""
 _COUNTS = (25, 50, 75, 100, 150, 200, 300)
+_CORES, _FOLD_COST = 2, 0.5
+"""What time is counted in, and what fitting to all but a fold costs, compared with all documents."""
+_MOST_COMPARED, _COMPARED_TREES = 50_000, 50
+"""Pairs and trees that members are compared by."""
+_COST_OF_MISSING = float(-np.log(1e-3))
+
+
+Dense = NDArray[np.float32]
 
 
 class JoinedModelConfig(ModelConfig):
@@ -44,7 +53,10 @@ class JoinedModelConfig(ModelConfig):
         scorer: The kind of scorer.
         text: How texts become words; with the tokenizer `raw` each member has a tokenizer of its own.
         folds: Number of folds for the scores of members; 0 takes 10 for up to 2,000 documents, 5 up to 20,000, then 3.
-        members: The options of each member, by name.
+        members: The options of each member, by name; the first one always takes part.
+        time: How long training may take on two cores, such as `90s`, `10m` or `2h`: further members take part in their
+            order, as far as the time suffices. Null takes all of them.
+        choose: Whether a member is left out if the others do better without it, out of fold.
         without: Members and kinds of evidence that are left out: `name`, `frequency`, `rank`, `taxonomy` or `length`.
         join: How evidence becomes a probability.
     """
@@ -53,6 +65,8 @@ class JoinedModelConfig(ModelConfig):
     text: TextConfig = TextConfig(tokenizer="raw")
     folds: Annotated[int, Between(0, 20)] = 0
     members: dict[str, SerializeAsAny[ModelConfig]]
+    time: Duration | None = None
+    choose: bool = False
     without: tuple[str, ...] = ()
     join: TreesConfig = TreesConfig()
 
@@ -144,17 +158,17 @@ class JoinedScorer(Scorer):
         """Fit members on folds, the trees on what they say of documents they have not seen, then members on all."""
         self.counts = np.asarray(training.labels.sum(axis=0)).ravel().astype(np.int64)
         self._candidates = EvidenceMaker.candidates_for(training.labels)
+        self._keep_to_time(training.workload, int(folds.max()) + 1, context)
         found = {}
         for name, reading in self._readings(training.documents):
             within = context.called(name).within("members", name)
             found[name] = self.members[name].cross_fit(Examples(reading, training.labels), folds, within).scores
         if self._names is not None:
             self._names.fit(training.documents)
-        pairs = self._out_of_fold_pairs(training, folds, list(found.values()))
-        truth = np.zeros(0, bool)
-        if len(pairs):
-            truth = np.asarray(training.labels[pairs.documents, pairs.labels]).ravel().astype(bool)
-        logits = self._fit_join(pairs, truth, context)
+        if self.config.choose:
+            self._leave_out_members(training, folds, found, context)
+        pairs = self._out_of_fold_pairs(training, folds, [found[name] for name in self.members])
+        logits = self._fit_join(pairs, _truth(pairs, training.labels), context)
         scores = _filled(pairs, logits, training.labels.shape)
         standings = tuple(_standing(name, training.labels, one) for name, one in {**found, "joined": scores}.items())
         return CrossFit(FitReport(standings=standings), scores)
@@ -218,12 +232,76 @@ class JoinedScorer(Scorer):
                 tokens = known[config]
             yield name, EncodedDocuments((), tokens, encoder.encode_tokens(tokens))
 
-    def _pairs(self, documents: EncodedDocuments, scores: Sequence[NDArray[np.float32]], counts: Any) -> Pairs:
+    def _keep_to_time(self, workload: Workload, folds: int, context: FitContext) -> None:
+        """Leave out members for which there is no time."""
+        if self.config.time is None:
+            return
+        left, late = float(self.config.time), {}
+        kept: list[str] = []
+        for name, config in self.config.used.items():
+            cost = config.seconds(workload) * (1 + _FOLD_COST * folds) / _CORES
+            if kept and cost > left:
+                late[name] = cost
+            else:
+                kept.append(name)
+                left -= cost
+        if late:
+            self._keep(kept)
+            names, most = " and ".join(late), self.config.time - left + sum(late.values())
+            context.tell(f"there is no time for {names}; --time {math.ceil(most / 60)}m would do")
+
+    def _leave_out_members(
+        self, training: Examples, folds: NDArray[np.int64], scores: Mapping[str, Dense], context: FitContext
+    ) -> None:
+        """Leave out one member after another, the last first, if the others do better without it."""
+        sample = np.random.default_rng(self.seed).permutation(len(training))
+        chosen = np.sort(sample[: max(100, _MOST_COMPARED // self._candidates)])
+        examples, folds = training.select(chosen), folds[chosen]
+
+        def loss(names: Sequence[str]) -> float:
+            context.progress("choosing members", 0, None, ", ".join(names))
+            return self._loss(examples, folds, {name: scores[name][chosen] for name in names})
+
+        kept = list(self.members)
+        best = loss(kept) if len(kept) > 1 else 0.0
+        for name in reversed(list(self.members)):
+            others = [other for other in kept if other != name]
+            if others and (found := loss(others)) < best:
+                kept, best = others, found
+        self._keep(kept)
+
+    def _loss(self, examples: Examples, folds: NDArray[np.int64], scores: Mapping[str, Dense]) -> float:
+        """How far a join of some members is from the truth: the log loss of labels of half of the documents."""
+        evidence = replace(self.evidence, members=tuple(scores))
+        pairs = self._out_of_fold_pairs(examples, folds, list(scores.values()), evidence)
+        truth, learned = _truth(pairs, examples.labels), pairs.documents % 2 == 0
+        if truth[learned].all() or not truth[learned].any():
+            return 0.0
+        trees = self._fit_trees(pairs, truth, np.flatnonzero(learned), _COMPARED_TREES, evidence)
+        logits = trees.logits(pairs.rows[~learned])
+        missed = examples.labels[1::2].nnz - truth[~learned].sum()  # true labels that are no candidates
+        loss = np.logaddexp(0, np.where(truth[~learned], -logits, logits)).sum()
+        return float(loss + missed * _COST_OF_MISSING)
+
+    def _keep(self, names: Sequence[str]) -> None:
+        """Go on with some of the members; the configuration says so."""
+        fitted = {name: self.members[name] for name in names}
+        self.config = self.config.replace(members={name: self.config.members[name] for name in names})
+        self._members = fitted
+        vars(self).pop("evidence", None)
+
+    def _pairs(
+        self, documents: EncodedDocuments, scores: Sequence[Dense], counts: Any, evidence: EvidenceMaker | None = None
+    ) -> Pairs:
         names = self._names.evidence(documents) if self._names is not None else {}
-        return self.evidence.pairs(scores, names, counts, documents.lengths)
+        return (evidence or self.evidence).pairs(scores, names, counts, documents.lengths)
 
     def _out_of_fold_pairs(
-        self, training: Examples, folds: NDArray[np.int64], scores: Sequence[NDArray[np.float32]]
+        self,
+        training: Examples,
+        folds: NDArray[np.int64],
+        scores: Sequence[Dense],
+        evidence: EvidenceMaker | None = None,
     ) -> Pairs:
         """The pairs of all training documents, with what was known without their folds."""
         fold_counts = [training.labels[folds != fold].sum(axis=0) for fold in range(int(folds.max()) + 1)]
@@ -231,7 +309,7 @@ class JoinedScorer(Scorer):
         parts = []
         for chunk in _chunks(len(training), len(self.classes)):
             part = training.documents.select(chunk)
-            found = self._pairs(part, [one[chunk] for one in scores], counts[folds[chunk]])
+            found = self._pairs(part, [one[chunk] for one in scores], counts[folds[chunk]], evidence)
             parts.append(replace(found, documents=chunk[found.documents]))
         joined = (np.concatenate([getattr(part, name) for part in parts]) for name in ("documents", "labels", "rows"))
         return Pairs(*joined)
@@ -256,8 +334,15 @@ class JoinedScorer(Scorer):
         logits: NDArray[np.float64] = staged[best]
         return logits
 
-    def _fit_trees(self, pairs: Pairs, truth: NDArray[np.bool_], used: NDArray[np.int64], count: int) -> Trees:
-        rows, rising = pairs.rows[used], self.evidence.rising
+    def _fit_trees(
+        self,
+        pairs: Pairs,
+        truth: NDArray[np.bool_],
+        used: NDArray[np.int64],
+        count: int,
+        evidence: EvidenceMaker | None = None,
+    ) -> Trees:
+        rows, rising = pairs.rows[used], (evidence or self.evidence).rising
         return fit_trees(rows, truth[used], self.config.join, count, rising=rising, seed=self.seed)
 
     def _save(self, folder: Path) -> None:
@@ -297,6 +382,13 @@ def _filled(pairs: Pairs, logits: NDArray[np.float64], shape: tuple[int, int]) -
     scores = np.zeros(shape, np.float32)
     scores[pairs.documents, pairs.labels] = logistic(logits)
     return scores
+
+
+def _truth(pairs: Pairs, labels: csr_array) -> NDArray[np.bool_]:
+    """Whether each pair is true; [pairs]."""
+    if not len(pairs):
+        return np.zeros(0, bool)
+    return np.asarray(labels[pairs.documents, pairs.labels]).ravel().astype(bool)
 
 
 def _sample(pairs: Pairs, used: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int64]:

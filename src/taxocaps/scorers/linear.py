@@ -27,9 +27,9 @@ from taxocaps.text.vocabulary import Vocabulary
 __all__ = ["LinearModelConfig", "LinearScorer"]
 
 _COSTS = (1.0, 0.3, 3.0)
-"""What `linear.C` is chosen from; the first in case of ties."""
-_MOST_SEARCHED = 64
-"""Labels whose classifiers decide about it."""
+"""What `linear.C` is chosen from: the first, unless another one is clearly better."""
+_LEAST_GAIN, _MOST_SEARCHED = 0.005, 64
+"""The least difference in micro-F1 that is clear, and the labels it is measured on."""
 _FEATURES_PER_WORD = {"words": 0.5, "pairs": 1.6, "characters": 4.0}
 _COUNTING, _DESCENT = 1e-6, 5e-8
 """Seconds of one core for a feature of a document: to count it, and to learn the weights of one label."""
@@ -136,14 +136,14 @@ class LinearScorer(Scorer):
         """
         order = np.argsort(-np.asarray(task.Y.sum(axis=0)).ravel(), kind="stable")
         columns = np.sort(order[:: math.ceil(len(order) / _MOST_SEARCHED)])
-        tasks = [replace(task, config=task.config.replace(C=C)) for C in _COSTS]
 
         def quality(chosen: LinearTask) -> float:
             part = replace(chosen, Y=task.Y[:, columns], progress=silent)
             margins = self._classifiers(part).margins_without(left_out)
-            return best_threshold(part.Y[left_out], logistic(margins).astype(np.float32)).f1
+            found = best_threshold(part.Y[left_out], logistic(margins).astype(np.float32)).f1
+            return found - (0 if _COSTS[0] == chosen.config.C else _LEAST_GAIN)
 
-        return max(tasks, key=quality)
+        return max((replace(task, config=task.config.replace(C=C)) for C in _COSTS), key=quality)
 
     def _scores(self, margins: NDArray[np.float32], bags: csr_array) -> NDArray[np.float32]:
         scores = METHODS[self.config.linear.structure].scores(margins, self.classes)
