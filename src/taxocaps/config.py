@@ -46,6 +46,7 @@ __all__ = [
     "parse_override",
     "read_mapping",
     "resolve",
+    "seconds",
 ]
 
 C = TypeVar("C", bound="Config")
@@ -61,8 +62,12 @@ def AtLeast(low: float) -> Any:  # noqa: N802 - reads as a type in annotations
     return Field(ge=low)
 
 
-def _seconds(given: Any) -> Any:
-    """Seconds of a text such as `90s`, `10m` or `2h`."""
+def seconds(given: Any) -> Any:
+    """The seconds of a text such as `90s`, `10m` or `2h`; anything else stays as it is.
+
+    >>> seconds("10m"), seconds("1.5h"), seconds(90)
+    (600, 5400, 90)
+    """
     if not isinstance(given, str):
         return given
     number, unit = (given[:-1], given[-1:]) if given[-1:] in _UNITS else (given, "s")
@@ -74,7 +79,7 @@ def _seconds(given: Any) -> Any:
 
 _UNITS = {"s": 1, "m": 60, "h": 3600}
 
-Duration = Annotated[int, BeforeValidator(_seconds), AtLeast(1)]
+Duration = Annotated[int, BeforeValidator(seconds), AtLeast(1)]
 """A time in seconds, or a text such as `90s`, `10m` or `2h`."""
 
 

@@ -60,11 +60,19 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How good a member of a joined model is, or all of them together, on documents that were not learned from."""
+    """How good a member of a joined model is, or all of them together, on documents that were not learned from.
+
+    Attributes:
+        name: The name of the member.
+        micro_f1: Its micro-F1.
+        macro_f1: Its macro-F1.
+        is_used: Whether it takes part; the others did better without it if not.
+    """
 
     name: str
     micro_f1: float
     macro_f1: float
+    is_used: bool = True
 
 
 @dataclass(frozen=True)

@@ -95,8 +95,12 @@ def standings_table(card: ModelCard) -> "Table":
     for heading in ("out of fold", "micro F1", "macro F1"):
         table.add_column(heading, justify="left" if heading == "out of fold" else "right")
     for one in card.standings:
-        table.add_row(one["name"], _number(one["micro_f1"]), _number(one["macro_f1"]))
+        table.add_row(_standing(one), _number(one["micro_f1"]), _number(one["macro_f1"]))
     return table
+
+
+def _standing(one: _Metrics) -> str:
+    return str(one["name"]) if one["is_used"] else f"{one['name']} (left out)"
 
 
 def _standings(card: ModelCard) -> Iterator[str]:
@@ -108,7 +112,7 @@ def _standings(card: ModelCard) -> Iterator[str]:
             "|---|---:|---:|",
         )
         for one in card.standings:
-            yield f"| {one['name']} | {_number(one['micro_f1'])} | {_number(one['macro_f1'])} |"
+            yield f"| {_standing(one)} | {_number(one['micro_f1'])} | {_number(one['macro_f1'])} |"
         yield ""
 
 

@@ -51,6 +51,9 @@ class ModelConfig(Config):
         decision: How scores become labels.
     """
 
+    fold_cost: ClassVar[float] = 1.0
+    """What fitting to all documents but a fold costs, compared with a fit to all."""
+
     scorer: str
     labels: LabelConfig = LabelConfig()
     text: TextConfig = TextConfig()

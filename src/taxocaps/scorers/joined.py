@@ -36,8 +36,9 @@ _MOST_PAIRS = 600_000
 _PARTS = 3
 """Trees are fitted without one part of the documents after another, to see how many of them are best."""
 _COUNTS = (25, 50, 75, 100, 150, 200, 300)
-_CORES, _FOLD_COST = 2, 0.5
-"""What time is counted in, and what fitting to all but a fold costs, compared with all documents."""
+_LONG = 120
+_CORES = 2
+"""Cores that are taken to share the work, whatever the machine has: the same time gives the same members everywhere."""
 _MOST_COMPARED, _COMPARED_TREES = 50_000, 50
 """Pairs and trees that members are compared by."""
 _COST_OF_MISSING = float(-np.log(1e-3))
@@ -170,8 +171,9 @@ class JoinedScorer(Scorer):
         pairs = self._out_of_fold_pairs(training, folds, [found[name] for name in self.members])
         logits = self._fit_join(pairs, _truth(pairs, training.labels), context)
         scores = _filled(pairs, logits, training.labels.shape)
-        standings = tuple(_standing(name, training.labels, one) for name, one in {**found, "joined": scores}.items())
-        return CrossFit(FitReport(standings=standings), scores)
+        standings = [_standing(name, training.labels, one, name in self.members) for name, one in found.items()]
+        standings.append(_standing("joined", training.labels, scores))
+        return CrossFit(FitReport(standings=tuple(standings)), scores)
 
     def scores(self, documents: EncodedDocuments) -> NDArray[np.float32]:
         """The probability of each label; 0 for labels that nothing speaks for, and for a document without words."""
@@ -239,16 +241,17 @@ class JoinedScorer(Scorer):
         left, late = float(self.config.time), {}
         kept: list[str] = []
         for name, config in self.config.used.items():
-            cost = config.seconds(workload) * (1 + _FOLD_COST * folds) / _CORES
+            cost = config.seconds(workload) * (1 + config.fold_cost * folds) / _CORES
             if kept and cost > left:
                 late[name] = cost
             else:
                 kept.append(name)
                 left -= cost
+        taken = self.config.time - left
+        context.tell(f"joining {', '.join(kept)} and label names: about {_shown(taken)} on two cores")
         if late:
             self._keep(kept)
-            names, most = " and ".join(late), self.config.time - left + sum(late.values())
-            context.tell(f"there is no time for {names}; --time {math.ceil(most / 60)}m would do")
+            context.tell(f"no time for {' and '.join(late)}: --time {_shown(taken + sum(late.values()))} would do")
 
     def _leave_out_members(
         self, training: Examples, folds: NDArray[np.int64], scores: Mapping[str, Dense], context: FitContext
@@ -285,9 +288,10 @@ class JoinedScorer(Scorer):
 
     def _keep(self, names: Sequence[str]) -> None:
         """Go on with some of the members; the configuration says so."""
-        fitted = {name: self.members[name] for name in names}
-        self.config = self.config.replace(members={name: self.config.members[name] for name in names})
-        self._members = fitted
+        self._members = {name: self.members[name] for name in names}
+        listed = {*names, *self.config.without}
+        members = {name: config for name, config in self.config.members.items() if name in listed}
+        self.config = self.config.replace(members=members)
         vars(self).pop("evidence", None)
 
     def _pairs(
@@ -384,6 +388,11 @@ def _filled(pairs: Pairs, logits: NDArray[np.float64], shape: tuple[int, int]) -
     return scores
 
 
+def _shown(seconds: float) -> str:
+    """A time as `--time` reads it."""
+    return f"{math.ceil(seconds / 60)}m" if seconds > _LONG else f"{math.ceil(seconds)}s"
+
+
 def _truth(pairs: Pairs, labels: csr_array) -> NDArray[np.bool_]:
     """Whether each pair is true; [pairs]."""
     if not len(pairs):
@@ -400,7 +409,7 @@ def _sample(pairs: Pairs, used: NDArray[np.int64], generator: np.random.Generato
     return used[np.isin(pairs.documents[used], kept)]
 
 
-def _standing(name: str, truth: csr_array, scores: NDArray[np.float32]) -> Standing:
+def _standing(name: str, truth: csr_array, scores: Dense, is_used: bool = True) -> Standing:
     best = best_threshold(truth, scores)
     found = flat_metrics(truth, csr_array(scores >= best.threshold))
-    return Standing(name, found.micro.f1, found.macro.f1)
+    return Standing(name, found.micro.f1, found.macro.f1, is_used)

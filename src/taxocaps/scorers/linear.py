@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,8 @@ class LinearModelConfig(ModelConfig):
         bag: How words are counted.
         linear: How the classifiers are fitted.
     """
+
+    fold_cost: ClassVar[float] = 0.5  # it begins with the weights of the fit to all documents
 
     scorer: Literal["linear"] = "linear"
     folds: Annotated[int, Between(0, 20)] = 5
