@@ -12,7 +12,7 @@ import sys
 
 import numpy as np
 import psutil
-from exchange import Corpus, Predict, compete, label_rows, tfidf
+from exchange import Corpus, Predict, compete, label_matrix, tfidf
 from libmultilabel import linear
 from scipy.sparse import csr_matrix
 
@@ -24,11 +24,8 @@ psutil.cpu_count = lambda logical=True: 1
 
 def fit(corpus: Corpus) -> Predict:
     vectorizer, features = tfidf(corpus)
-    pairs = [(document, label) for document, labels in enumerate(label_rows(corpus)) for label in labels]
-    rows, columns = np.array(pairs).T
-    truth = csr_matrix((np.ones(len(pairs)), (rows, columns)), (features.shape[0], len(corpus.names)))
     train = {"1vsrest": linear.train_1vsrest, "thresholding": linear.train_thresholding}[sys.argv[3]]
-    model = train(truth, features, options=f"{OPTIONS} -m 1", verbose=False)
+    model = train(label_matrix(corpus), features, options=f"{OPTIONS} -m 1", verbose=False)
     return lambda texts: np.asarray(linear.predict_values(model, csr_matrix(vectorizer.transform(texts))))
 
 
