@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from taxocaps.catalogue.models import VARIANTS, Variant
 from taxocaps.explanations.explanation import Explanation
 
-__all__ = ["draw_ablation", "draw_case", "draw_reconstruction", "gains_in_words"]
+__all__ = ["draw_ablation", "draw_case", "draw_reconstruction", "draw_reliability", "gains_in_words"]
 
 AXES = {
     "row_order": "rows in the order of the text",
@@ -137,6 +137,31 @@ def draw_reconstruction(name: str, results: Sequence[Mapping[str, Any]], path: P
         axes.set(xlabel="cosine threshold", ylabel=f"{kind}-F1", title=f"{name}: {kind}")
         axes.grid(alpha=0.3)
         axes.legend(fontsize="small")
+    figure.savefig(path, dpi=110)
+
+
+def draw_reliability(found: Mapping[str, Sequence[Mapping[str, float]]], path: Path) -> None:
+    """The share of true labels over the score, one panel for each data set; larger dots stand for more pairs."""
+    columns = 3
+    rows = -(-len(found) // columns)
+    figure = Figure(figsize=(9, 0.4 + 2.9 * rows), layout="constrained")
+    panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+    for axes, (name, bins) in zip(panels, found.items(), strict=False):
+        some = [one for one in bins if one["count"]]
+        most = max(one["count"] for one in some)
+        sizes = [8 + 120 * one["count"] / most for one in some]
+        axes.plot([0, 1], [0, 1], color="grey", linewidth=0.8)
+        axes.plot([one["mean_score"] for one in some], [one["observed"] for one in some], color="C0", alpha=0.4)
+        axes.scatter(
+            [one["mean_score"] for one in some], [one["observed"] for one in some], sizes, color="C0", alpha=0.7
+        )
+        axes.set_title(name, fontsize=9)
+        axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+        axes.grid(alpha=0.3)
+    for axes in panels[len(found) :]:
+        axes.set_visible(False)
+    figure.supxlabel("mean score", fontsize=9)
+    figure.supylabel("share of true labels", fontsize=9)
     figure.savefig(path, dpi=110)
 
 

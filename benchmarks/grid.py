@@ -4,6 +4,7 @@ import json
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -82,11 +83,11 @@ def _runs(row: Mapping[str, Any]) -> Iterator[Run]:
     asked = row["models"]
     published = [model.name for model in MODELS if model.family != "joined"]
     models = published if asked == ["*"] else [find_model(name).name for name in asked]
+    folders = [row["data"]] if isinstance(row["data"], str) else row["data"]
     settings, options, tests = row.get("settings", []), row.get("options", {}), tuple(row.get("tests", ["test"]))
-    for seed in row["seeds"]:
-        for model in models:
-            chosen = (*settings, *options.get(model, []))
-            yield Run(row["data"], model, row.get("preset", "default"), seed, chosen, tests)
+    for folder, seed, model, variant in product(folders, row["seeds"], models, row.get("variants", [[]])):
+        chosen = (*settings, *options.get(model, []), *variant)
+        yield Run(folder, model, row.get("preset", "default"), seed, chosen, tests)
 
 
 def read_results(path: Path = RESULTS) -> dict[str, dict[str, Any]]:

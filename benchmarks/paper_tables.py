@@ -11,7 +11,7 @@ from grid import STATISTICS, Experiment, Run
 from tables import Table
 from taxocaps.catalogue.models import VARIANTS
 
-__all__ = ["Result", "number", "of_paper", "seeds", "table1", "table2", "table3", "table4", "table5"]
+__all__ = ["Result", "number", "of_paper", "seeds", "spread", "table1", "table2", "table3", "table4", "table5"]
 
 PAPER = Path(__file__).parent / "paper"
 Result = Mapping[str, Any]
@@ -81,7 +81,8 @@ def _metrics(result: Result) -> list[str]:
     metrics = [result["dev"]["flat"]["micro"]["f1"], *(flat[kind]["f1"] for kind in ("micro", "macro", "samples"))]
     hierarchical = test["hierarchical"]["f1"] if test["hierarchical"] else None
     ranking = test["ranking"]["precision"]
-    return [number(value) for value in (*metrics, hierarchical, ranking["1"], ranking["5"], test["calibration_error"])]
+    calibration = test["calibration_error"] if test.get("reliability") else None
+    return [number(value) for value in (*metrics, hierarchical, ranking["1"], ranking["5"], calibration)]
 
 
 def _cost(result: Result) -> tuple[str, str]:

@@ -7,10 +7,10 @@
     python benchmarks/run.py --statistics                # count the documents of all data sets that there are
 
 A result is appended to benchmarks/results/runs.jsonl when its run is finished: what was run, a hash of the documents,
-versions, machine, times, and all metrics on dev and test documents. An interrupted run is resumed from its last epoch,
-and finished ones are not run again. `python benchmarks/render.py` makes docs/results.md out of the results. Each run
-has a process of its own, and one thread unless --threads says otherwise: two runs side by side are faster than one on
-two.
+versions, machine, CPU times of training and of labelling the test documents, and all metrics on dev and test documents.
+An interrupted run is resumed from its last epoch, and finished ones are not run again. `python benchmarks/render.py`
+makes docs/results.md out of the results. Each run has a process of its own, and one thread unless --threads says
+otherwise: two runs side by side are faster than one on two.
 """
 
 import argparse
@@ -19,6 +19,7 @@ import hashlib
 import json
 import platform
 import shutil
+import time
 from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
@@ -43,15 +44,19 @@ def execute(run: Run, folder: Path, threads: int) -> dict[str, Any]:
     from taxocaps.scorers.persistence import load_model
     from taxocaps.workflows.config import resolve_run_config
     from taxocaps.workflows.evaluate import evaluate
+    from taxocaps.workflows.predict import predict
     from taxocaps.workflows.train import TrainFiles, train
 
     torch.set_num_threads(threads)
     options = {"model": run.model, "preset": run.preset, "seed": run.seed}
     config = resolve_run_config(None, run.settings, options)
-    files = TrainFiles(*(folder / name for name in ("train.jsonl", "taxonomy.tsv", "dev.jsonl")))
+    dev = folder / "dev.jsonl"
+    files = TrainFiles(folder / "train.jsonl", folder / "taxonomy.tsv", dev if dev.exists() else None)
     out = WORK / run.key
     is_resumed = (out / ".training").exists()
+    began = time.process_time()
     report = train(files, out, config, existing="resume" if is_resumed else "overwrite")
+    trained = time.process_time() - began
     assert report is not None
     model, found, hashes = load_model(out), {}, []
     for name in run.tests:
@@ -60,6 +65,10 @@ def execute(run: Run, folder: Path, threads: int) -> dict[str, Any]:
         fixed = dataclasses.replace(model, thresholds=np.full_like(model.thresholds, 0.5))
         found[f"{name} at 0.5"] = _metrics(evaluate(fixed, documents))
         hashes.append(hashlib.sha256(documents.read_bytes()).hexdigest())
+    began = time.process_time()
+    for _ in predict(model, folder / f"{run.tests[0]}.jsonl"):
+        pass
+    predicted = time.process_time() - began
     shutil.rmtree(out)
     return {
         "labels": report.card.labels,
@@ -67,6 +76,8 @@ def execute(run: Run, folder: Path, threads: int) -> dict[str, Any]:
         "parameters": report.card.parameters,
         "epochs": [report.card.epochs, report.card.best_epoch],
         "is_resumed": is_resumed,
+        "train": {"cpu_seconds": trained},
+        "predict": {"cpu_seconds": predicted},
         "test_hashes": hashes,
         "dev": _metrics(report.validation),
         **found,
@@ -127,7 +138,8 @@ def statistics(folder: Path) -> dict[str, Any]:
     words = labels = 0
     seen: set[str] = set()
     for name in ("train", "dev", "test"):
-        for document in read_documents(folder / f"{name}.jsonl"):
+        path = folder / f"{name}.jsonl"
+        for document in read_documents(path) if path.exists() else ():
             counts[name] = counts.get(name, 0) + 1
             words += len(document.tokens or document.text.split())
             labels += len(document.labels or ())
@@ -178,7 +190,10 @@ def main() -> None:
 def finish(run: Run, folder: Path, threads: int) -> None:
     """Do a run and add its line to the results."""
     if not (folder / "train.jsonl").exists():
-        print(f"{run.key}: {folder} is missing; make it with: taxocaps data (docs/data.md)", flush=True)
+        print(
+            f"{run.key}: {folder} is missing; make it with: taxocaps data (docs/data.md) or benchmarks/draw.py",
+            flush=True,
+        )
         return
     result = record(run, in_own_process(execute, run, folder, threads))
     RESULTS.parent.mkdir(exist_ok=True)

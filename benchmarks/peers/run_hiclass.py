@@ -19,9 +19,9 @@ from sklearn.svm import LinearSVC
 def fit(corpus: Corpus) -> Predict:
     vectorizer, features = tfidf(corpus)
     pairs = [
-        (document, _path(label, corpus.parents))
-        for document, labels in enumerate(corpus.labels["train"])
-        for label in _most_specific(labels, corpus.parents)
+        (document, _path(label, corpus))
+        for document, labels in enumerate(corpus.labels)
+        for label in _most_specific(labels, corpus)
     ]
     depth = max(len(path) for _, path in pairs)
     paths = np.array([path + [""] * (depth - len(path)) for _, path in pairs])
@@ -41,16 +41,16 @@ def fit(corpus: Corpus) -> Predict:
     return predict
 
 
-def _path(label: str, parents: dict[str, str]) -> list[str]:
+def _path(label: str, corpus: Corpus) -> list[str]:
     """From below the root down to a label."""
     path = [label]
-    while parents.get(path[0], "Root") != "Root":
-        path.insert(0, parents[path[0]])
+    while (parent := corpus.taxonomy[path[0]].parent) in corpus.taxonomy:
+        path.insert(0, parent)
     return path
 
 
-def _most_specific(labels: list[str], parents: dict[str, str]) -> list[str]:
-    above = {ancestor for label in labels for ancestor in _path(label, parents)[:-1]}
+def _most_specific(labels: list[str], corpus: Corpus) -> list[str]:
+    above = {ancestor for label in labels for ancestor in _path(label, corpus)[:-1]}
     return [label for label in labels if label not in above]
 
 

@@ -9,12 +9,13 @@ its own example for RCV1 (example_config/rcv1/l2svm.yml).
 """
 
 import sys
+from typing import Any
 
 import numpy as np
 import psutil
-from exchange import Corpus, Predict, compete, label_rows, tfidf
+from exchange import Corpus, Predict, compete, label_matrix, tfidf
 from libmultilabel import linear
-from scipy.sparse import csr_matrix
+from scipy.sparse import csc_matrix, csr_matrix
 
 OPTIONS = "-s 2 -B 1 -e 0.0001 -q"
 
@@ -22,13 +23,18 @@ OPTIONS = "-s 2 -B 1 -e 0.0001 -q"
 psutil.cpu_count = lambda logical=True: 1
 
 
+class Truth(csc_matrix):
+    """LibMultiLabel 0.10 counts the documents of labels over axis 2 when it tunes thresholds; it means axis 0."""
+
+    def sum(self, axis: int | None = None, **options: Any) -> Any:
+        """The sum over an axis."""
+        return super().sum(0 if axis == 2 else axis, **options)
+
+
 def fit(corpus: Corpus) -> Predict:
     vectorizer, features = tfidf(corpus)
-    pairs = [(document, label) for document, labels in enumerate(label_rows(corpus)) for label in labels]
-    rows, columns = np.array(pairs).T
-    truth = csr_matrix((np.ones(len(pairs)), (rows, columns)), (features.shape[0], len(corpus.names)))
     train = {"1vsrest": linear.train_1vsrest, "thresholding": linear.train_thresholding}[sys.argv[3]]
-    model = train(truth, features, options=f"{OPTIONS} -m 1", verbose=False)
+    model = train(Truth(label_matrix(corpus)), features, options=f"{OPTIONS} -m 1", verbose=False)
     return lambda texts: np.asarray(linear.predict_values(model, csr_matrix(vectorizer.transform(texts))))
 
 

@@ -1,18 +1,33 @@
-"""scikit-learn: one linear SVM for each label against the rest, over TF-IDF."""
+"""scikit-learn: one linear SVM for each label against the rest, over TF-IDF.
 
-import numpy as np
-from exchange import Corpus, Predict, compete, label_rows, tfidf
+    run_scikit_learn.py FOLDER OUT [words | characters]
+
+`characters` adds to words what they are made of: three to five characters within words.
+"""
+
+import sys
+
+from exchange import Corpus, Predict, compete, label_matrix
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import FeatureUnion
 from sklearn.svm import LinearSVC
+
+FEATURES = {
+    "words": TfidfVectorizer(sublinear_tf=True, min_df=2),
+    "characters": FeatureUnion(
+        [
+            ("words", TfidfVectorizer(sublinear_tf=True, min_df=2)),
+            ("characters", TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), sublinear_tf=True, min_df=2)),
+        ]
+    ),
+}
 
 
 def fit(corpus: Corpus) -> Predict:
-    vectorizer, features = tfidf(corpus)
-    truth = np.zeros((features.shape[0], len(corpus.names)), int)
-    for document, labels in enumerate(label_rows(corpus)):
-        truth[document, labels] = 1
-    model = OneVsRestClassifier(LinearSVC()).fit(features, truth)
-    return lambda texts: model.decision_function(vectorizer.transform(texts))
+    features = FEATURES[sys.argv[3]]
+    model = OneVsRestClassifier(LinearSVC()).fit(features.fit_transform(corpus.texts), label_matrix(corpus))
+    return lambda texts: model.decision_function(features.transform(texts))
 
 
 if __name__ == "__main__":

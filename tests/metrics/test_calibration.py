@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from sklearn.calibration import calibration_curve
 
 import taxocaps.metrics.calibration
-from taxocaps.metrics.calibration import calibration_error, reliability
+from taxocaps.metrics.calibration import ReliabilityBin, ScoreBand, calibration_error, reliability, score_band
 
 
 def test_by_hand():
@@ -19,8 +19,17 @@ def test_by_hand():
     assert found.mean_score.tolist() == [0.125, 0.75]  # 0.5 lies in the upper bin
     assert found.observed.tolist() == [0, 1]
     assert found.count.tolist() == [2, 2]
+    assert found.bins == (ReliabilityBin(0.25, 0.125, 0, 2), ReliabilityBin(0.75, 0.75, 1, 2))
+    assert found.error == pytest.approx((0.125 + 0.25) / 2)
     assert calibration_error(truth, scores, bins=2, above=-1) == pytest.approx((0.125 + 0.25) / 2)
     assert calibration_error(truth, scores, bins=2) == pytest.approx(0.25)  # without the score of 0
+
+
+def test_scores_around_nine_tenths():
+    truth = csr_array(np.array([[1, 0, 1], [1, 1, 0]], bool))
+    scores = np.array([[0.9, 0.86, 0.97], [0.9, 0.2, 0.9]], np.float32)
+    assert score_band(truth, scores) == ScoreBand(0.85, 0.95, 4, 0.5)
+    assert score_band(truth, scores, 0.3, 0.4) == ScoreBand(0.3, 0.4, 0, 0)
 
 
 def test_only_scores_above_a_bound_count():

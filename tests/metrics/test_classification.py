@@ -19,6 +19,7 @@ from taxocaps.metrics.classification import (
     flat_metrics,
     hierarchical_metrics,
     label_counts,
+    new_label_metrics,
     per_label,
     per_level,
 )
@@ -45,6 +46,16 @@ def test_counts_by_hand():
     assert by_document.true_positives.tolist() == [1, 1, 0]
     assert by_document.predicted.tolist() == [2, 1, 0]
     assert by_document.actual.tolist() == [2, 1, 0]
+
+
+def test_labels_without_training_documents_by_hand():
+    found = new_label_metrics(TRUTH, PREDICTED, np.array([True, False, False]))
+    assert (found.support, found.predicted) == (2, 2)
+    assert as_tuple(found.micro) == (0.5, 0.5, 0.5)
+    found = new_label_metrics(TRUTH, PREDICTED, np.array([True] * 3), missed=3, added=AddedLabels(1, 0))
+    assert (found.support, found.predicted) == (4, 1)
+    assert as_tuple(found.micro) == (1, 0.25, 0.4)
+    assert new_label_metrics(TRUTH, PREDICTED, np.array([True] * 3)) is None
 
 
 def test_metrics_by_hand():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from taxocaps.metrics.calibration import calibration_error
+from taxocaps.metrics.calibration import calibration_error, reliability, score_band
 from taxocaps.metrics.classification import flat_metrics, hierarchical_metrics, per_label, per_level
 from taxocaps.metrics.evaluation import METRICS, evaluate
 from taxocaps.metrics.ranking import ranking_metrics
@@ -37,16 +37,20 @@ def test_everything_is_there(arrays):
     assert found.hierarchical == hierarchical_metrics(truth, predicted, CLOSURE)
     assert found.ranking == ranking_metrics(truth, scores)
     assert found.calibration_error == calibration_error(truth, scores)
+    assert found.reliability == reliability(truth, scores, above=0.05).bins
+    assert found.nearly_sure == score_band(truth, scores)
     assert found.label_rows == per_label(truth, predicted, NAMES, LEVELS)
     assert found.level_rows == per_level(truth, predicted, LEVELS)
     assert found.unseen == {"y": 2, "z": 3}
+    assert (found.new_labels.support, found.new_labels.predicted, found.new_labels.micro.f1) == (5, 0, 0)
 
 
 def test_what_is_not_given_is_left_out(arrays):
     truth, predicted, _ = arrays
     found = evaluate(truth, predicted, names=NAMES)
     assert found.hierarchical is found.ranking is found.calibration_error is None
-    assert found.level_rows == ()
+    assert found.nearly_sure is found.new_labels is None
+    assert found.level_rows == found.reliability == ()
     assert found.unseen == {}
     assert found.label_rows[0].level is None
 

@@ -65,12 +65,13 @@ def test_the_summary_shows_every_metric(evaluation):
     assert f"calibration error: {evaluation.calibration_error:.5f}" in summary
     assert "documents: 4" in summary
     assert "does not know: 1, missed 2 times" in re.sub(r"\s+", " ", summary)
+    assert "without training documents: carried 2 times, given 0 times, F1 0.0000" in re.sub(r"\s+", " ", summary)
 
 
 def test_what_was_not_measured_is_not_shown(bare):
     (table,) = evaluation_tables(bare)
     text = printed(table)
-    for word in ("hierarchical", "@1", "calibration", "does not know"):
+    for word in ("hierarchical", "@1", "calibration", "does not know", "without training"):
         assert word not in text
         assert word not in evaluation_markdown(bare.as_dict())
 

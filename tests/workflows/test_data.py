@@ -23,7 +23,7 @@ def test_a_data_set_reads_back(tmp_path):
 
 
 def test_the_known_data_sets_are_listed():
-    names = ("pydocs", "toy", "reuters21578", "rcv1", "eurlex", "arxiv", "20newsgroups", "wos")
+    names = ("pydocs", "toy", "reuters21578", "rcv1", "eurlex", "arxiv", "debtags", "20newsgroups", "wos")
     assert tuple(DATASETS) == names
 
 

@@ -8,10 +8,23 @@ from scipy.sparse import csr_array
 
 from taxocaps.metrics.inputs import canonical_labels, check_scores
 
-__all__ = ["Reliability", "calibration_error", "logistic", "logit", "reliability"]
+__all__ = [
+    "CLEAR_NEGATIVE",
+    "Reliability",
+    "ReliabilityBin",
+    "ScoreBand",
+    "calibration_error",
+    "logistic",
+    "logit",
+    "reliability",
+    "score_band",
+]
 
 _PAIRS = 1_000_000
 """Number of (document, label) pairs that are binned at a time."""
+
+CLEAR_NEGATIVE = 0.05
+"""Pairs with scores up to this do not count in the calibration error: most pairs are such."""
 
 _NEAR_ZERO = 1e-6
 
@@ -41,6 +54,26 @@ def logit(scores: NDArray[np.floating]) -> NDArray[np.floating]:
 
 
 @dataclass(frozen=True)
+class ReliabilityBin:
+    """A bin of `Reliability`: its centre, the mean score in it, the fraction of true labels, the number of pairs."""
+
+    centre: float
+    mean_score: float
+    observed: float
+    count: int
+
+
+@dataclass(frozen=True)
+class ScoreBand:
+    """The (document, label) pairs with scores in a range: how many there are, and the fraction of true labels."""
+
+    low: float
+    high: float
+    count: int
+    observed: float
+
+
+@dataclass(frozen=True)
 class Reliability:
     """Mean score and observed frequency of true labels in bins of equal width from 0 to 1.
 
@@ -56,8 +89,22 @@ class Reliability:
     observed: NDArray[np.float64]
     count: NDArray[np.int64]
 
+    @property
+    def error(self) -> float:
+        """The mean gap between scores and observed frequencies, weighted by bin size."""
+        gaps = np.abs(self.observed - self.mean_score)
+        return float(gaps @ self.count / max(int(self.count.sum()), 1))
 
-def calibration_error(truth: csr_array, scores: NDArray[np.float32], bins: int = 15, above: float = 0.05) -> float:
+    @property
+    def bins(self) -> tuple[ReliabilityBin, ...]:
+        """The bins one by one."""
+        columns = (self.centres, self.mean_score, self.observed, self.count)
+        return tuple(map(ReliabilityBin, *(column.tolist() for column in columns)))
+
+
+def calibration_error(
+    truth: csr_array, scores: NDArray[np.float32], bins: int = 15, above: float = CLEAR_NEGATIVE
+) -> float:
     """The expected calibration error: the mean gap between scores and observed frequencies, weighted by bin size.
 
     All (document, label) pairs with a score above 0.05 are pooled. Most pairs are clear negatives; with these the error
@@ -72,9 +119,28 @@ def calibration_error(truth: csr_array, scores: NDArray[np.float32], bins: int =
     Raises:
         ValueError: As `reliability` does.
     """
-    found = reliability(truth, scores, bins, above)
-    gaps = np.abs(found.observed - found.mean_score)
-    return float(gaps @ found.count / max(int(found.count.sum()), 1))
+    return reliability(truth, scores, bins, above).error
+
+
+def score_band(truth: csr_array, scores: NDArray[np.float32], low: float = 0.85, high: float = 0.95) -> ScoreBand:
+    """How many labels with scores in a range are true; of those around 0.9, nine of ten should be.
+
+    Args:
+        truth: CSR [documents, L] of bool.
+        scores: float32 [documents, L].
+        low: The lowest score.
+        high: The highest score.
+
+    Raises:
+        ValueError: If the shapes differ, or a score is NaN.
+
+    >>> score_band(csr_array([[True, False, True]]), np.array([[0.9, 0.88, 0.99]], np.float32))
+    ScoreBand(low=0.85, high=0.95, count=2, observed=0.5)
+    """
+    check_scores(truth, scores)
+    of_true = scores[canonical_labels(truth).nonzero()]
+    count, right = (int(np.count_nonzero((low <= found) & (found <= high))) for found in (scores, of_true))
+    return ScoreBand(low, high, count, right / max(count, 1))
 
 
 def reliability(truth: csr_array, scores: NDArray[np.float32], bins: int = 15, above: float = -1.0) -> Reliability:

@@ -16,10 +16,12 @@ __all__ = [
     "FlatMetrics",
     "LabelRow",
     "LevelRow",
+    "NewLabels",
     "document_counts",
     "flat_metrics",
     "hierarchical_metrics",
     "label_counts",
+    "new_label_metrics",
     "per_label",
     "per_level",
 ]
@@ -160,6 +162,53 @@ def flat_metrics(
         hamming_loss=int(wrong.sum()) / max(truth.shape[0] * truth.shape[1], 1),
         labels_with_support=int(np.count_nonzero(by_label.actual)),
     )
+
+
+@dataclass(frozen=True)
+class NewLabels:
+    """How well labels are given that no training document carries.
+
+    Attributes:
+        support: Number of times that documents carry such labels.
+        predicted: Number of times that such labels, also others, are predicted.
+        micro: Over all (document, label) pairs of such labels.
+    """
+
+    support: int
+    predicted: int
+    micro: Averages
+
+
+def new_label_metrics(
+    truth: csr_array,
+    predicted: csr_array,
+    learned: NDArray[np.bool_],
+    *,
+    missed: int = 0,
+    added: AddedLabels | None = None,
+) -> NewLabels | None:
+    """Compare predicted labels with true ones, for the labels that no training document carries.
+
+    Args:
+        truth: CSR [documents, L] of bool.
+        predicted: CSR [documents, L] of bool.
+        learned: bool [L], the labels with training documents.
+        missed: Number of true labels without a column, over all documents.
+        added: Predicted labels without a column, over all documents.
+
+    Returns:
+        The metrics; None if no such label is carried or predicted.
+
+    Raises:
+        ValueError: If the shapes differ.
+    """
+    counts = label_counts(truth, predicted).take(np.flatnonzero(~learned))
+    added = added or AddedLabels()
+    support = int(counts.actual.sum()) + added.right + missed
+    given = int(counts.predicted.sum()) + added.right + added.wrong
+    if not support and not given:
+        return None
+    return NewLabels(support, given, counts.pooled(missed, added))
 
 
 def label_counts(truth: csr_array, predicted: csr_array) -> Counts:

@@ -10,15 +10,17 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from taxocaps.errors import TaxoCapsError
-from taxocaps.metrics.calibration import calibration_error
+from taxocaps.metrics.calibration import CLEAR_NEGATIVE, ReliabilityBin, ScoreBand, reliability, score_band
 from taxocaps.metrics.classification import (
     AddedLabels,
     Averages,
     FlatMetrics,
     LabelRow,
     LevelRow,
+    NewLabels,
     flat_metrics,
     hierarchical_metrics,
+    new_label_metrics,
     per_label,
     per_level,
 )
@@ -63,12 +65,16 @@ class Evaluation:
         flat: Precision, recall and F1 of the labels as they are.
         hierarchical: Precision, recall and F1 of the labels with their ancestors, if the taxonomy is known.
         ranking: Metrics of the labels with the highest scores, if scores are known.
-        calibration_error: Expected calibration error, if scores are known.
+        calibration_error: Expected calibration error over scores above 0.05, if scores are known.
+        reliability: The bins of scores that it is the mean of.
+        nearly_sure: How many labels with scores around 0.9 are true, if scores are known.
         label_rows: Metrics of each label, in the order of the columns.
         level_rows: Metrics of each level, if the taxonomy is known.
         unseen: True labels without a column, with the number of documents in which they were missed. They count in
             `flat.micro`, and only there.
         added: Predicted labels without a column, ancestors of others; likewise.
+        new_labels: Metrics of the labels that no training document carries, with a column or without, if it is known
+            which these are and any of them is carried or predicted.
         extra: Metrics of other packages, by name (see `METRICS`).
     """
 
@@ -78,10 +84,13 @@ class Evaluation:
     hierarchical: Averages | None = None
     ranking: RankingMetrics | None = None
     calibration_error: float | None = None
+    reliability: tuple[ReliabilityBin, ...] = ()
+    nearly_sure: ScoreBand | None = None
     label_rows: tuple[LabelRow, ...] = ()
     level_rows: tuple[LevelRow, ...] = ()
     unseen: Mapping[str, int] = field(default_factory=dict)
     added: AddedLabels = field(default_factory=AddedLabels)
+    new_labels: NewLabels | None = None
     extra: Mapping[str, float] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
@@ -113,25 +122,30 @@ def evaluate(  # noqa: PLR0913 - everything that metrics are computed from
         scores: float32 [documents, L], from 0 to 1.
         unseen: True labels without a column, with the number of documents in which they were missed; see `Evaluation`.
         added: Predicted labels without a column.
-        averaged: bool [L], the labels that macro-averages are over, such as those with training documents; by default
-            all.
+        averaged: bool [L], the labels with training documents, which macro-averages are over; by default all.
 
     Raises:
         ValueError: If shapes or lengths do not match, or a score is not between 0 and 1.
         TaxoCapsError: If a metric of another package fails.
     """
     unseen = {str(name): int(count) for name, count in (unseen or {}).items()}
+    missed = sum(unseen.values())
+    calibration = None if scores is None else reliability(truth, scores, above=CLEAR_NEGATIVE)
+    learned = np.ones(truth.shape[1], bool) if averaged is None else averaged
     return Evaluation(
         documents=int(truth.shape[0]),
         labels=int(truth.shape[1]),
-        flat=flat_metrics(truth, predicted, missed=sum(unseen.values()), added=added, averaged=averaged),
+        flat=flat_metrics(truth, predicted, missed=missed, added=added, averaged=averaged),
         hierarchical=None if closure is None else hierarchical_metrics(truth, predicted, closure),
         ranking=None if scores is None else ranking_metrics(truth, scores),
-        calibration_error=None if scores is None else calibration_error(truth, scores),
+        calibration_error=None if calibration is None else calibration.error,
+        reliability=() if calibration is None else calibration.bins,
+        nearly_sure=None if scores is None else score_band(truth, scores),
         label_rows=per_label(truth, predicted, names, levels),
         level_rows=() if levels is None else per_level(truth, predicted, levels),
         unseen=unseen,
         added=added or AddedLabels(),
+        new_labels=new_label_metrics(truth, predicted, learned, missed=missed, added=added),
         extra=_external_metrics(Evaluated(truth, predicted, scores, tuple(names))),
     )
 

@@ -157,6 +157,11 @@ def _notes(evaluation: _Metrics) -> Iterator[str]:
         yield f"calibration error: {evaluation['calibration_error']:.5f}"
     for name, value in evaluation.get("extra", {}).items():  # metrics of other packages
         yield f"{name}: {_number(value)}"
+    if new := evaluation.get("new_labels"):
+        yield (
+            f"labels without training documents: carried {new['support']:,} times, given {new['predicted']:,} times, "
+            f"F1 {_number(new['micro']['f1'])}"
+        )
     if unseen := evaluation["unseen"]:
         yield f"labels that the model does not know: {len(unseen):,}, missed {sum(unseen.values()):,} times"
     if any(added := evaluation["added"].values()):

@@ -87,6 +87,11 @@ DATASETS: Mapping[str, DataSource] = {
         "arXiv abstracts with their categories, split by the hash of the id.",
         "arxiv-metadata-oai-snapshot.json, or arxiv_subset.jsonl.gz",
     ),
+    "debtags": DataSource(
+        "debtags",
+        "Debian package descriptions with their tags: facets such as what a package works with.",
+        "debtags.jsonl.gz and taxonomy.tsv",
+    ),
     "20newsgroups": DataSource(
         "newsgroups", "20 Newsgroups by date: subject and body, one group each.", "20news-bydate-train and -test"
     ),
