@@ -18,7 +18,8 @@ class ScoredLabel:
         name: Its name in the language of the model; the id if it has none.
         score: Its probability.
         paths: All paths to it from below the root of the taxonomy, the shortest first and at most 20, as ids.
-        unseen: Whether no training document carries it: it is given by its name alone.
+        unseen: Whether it is given by its name alone: no training document carries it nor, if ancestors are added, a
+            label below it.
     """
 
     label: str

@@ -29,6 +29,7 @@ __all__ = [
     "apply_hierarchy",
     "choose_labels",
     "fit_calibration",
+    "raise_ancestors",
 ]
 
 Scores = NDArray[np.float32]
@@ -340,6 +341,32 @@ def apply_hierarchy(chosen: NDArray[np.bool_], hierarchy: Hierarchy, classes: Cl
             if parents:
                 chosen[:, label] &= chosen[:, parents].any(axis=1)
     return chosen
+
+
+def raise_ancestors(scores: Scores, classes: Classes) -> Scores:
+    """Scores that fit the hierarchy: a label is at least as probable as every label below it.
+
+    Each score becomes the largest of its own and those of the descendants that are columns.
+
+    Args:
+        scores: float32 [documents, L].
+        classes: The labels of the columns.
+
+    Returns:
+        float32 [documents, L]; `scores` itself if no column is below another.
+    """
+    below = classes.descendants
+    if below.nnz == len(classes):
+        return scores
+    raised = np.empty_like(scores)
+    step = max(1, _SCORES_AT_ONCE // below.nnz)
+    for start in range(0, len(scores), step):
+        part = slice(start, start + step)
+        np.maximum.reduceat(scores[part, below.indices], below.indptr[:-1], axis=1, out=raised[part])
+    return raised
+
+
+_SCORES_AT_ONCE = 4_000_000
 
 
 def add_ancestors(scores: Mapping[str, float], taxonomy: Taxonomy) -> dict[str, float]:

@@ -30,6 +30,7 @@ from taxocaps.scorers.decision import (
     apply_hierarchy,
     choose_labels,
     fit_calibration,
+    raise_ancestors,
 )
 from taxocaps.scorers.folds import assign_folds, near_copies
 from taxocaps.taxonomy.tree import VIRTUAL_ROOT
@@ -98,39 +99,50 @@ class FittedModel:
         """Scores as the scorer gives them, such as capsule lengths; float32 [documents, L]."""
         return self.scorer.scores(documents)
 
-    def scores(self, documents: EncodedDocuments) -> NDArray[np.float32]:
-        """Calibrated scores; float32 [documents, L], 0 for a document without words."""
+    def own_scores(self, documents: EncodedDocuments) -> NDArray[np.float32]:
+        """Calibrated scores of each label by itself, by which labels are chosen; float32 [documents, L].
+
+        They are 0 for a document without words.
+        """
         return _calibrated(self.calibration, self.scorer.scores(documents))
 
-    def choose(self, scores: NDArray[np.float32], options: DecisionOptions | None = None) -> csr_array:
-        """The labels of documents with these calibrated scores; CSR [documents, L] of bool.
+    def scores(self, documents: EncodedDocuments) -> NDArray[np.float32]:
+        """Scores as they are shown, see `consistent`; float32 [documents, L]."""
+        return self.consistent(self.own_scores(documents))
+
+    def consistent(self, own: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Own scores as they are shown: if the model adds ancestors, none is less probable than what is below it."""
+        return raise_ancestors(own, self.classes) if self.hierarchy == "add-ancestors" else own
+
+    def choose(self, own: NDArray[np.float32], options: DecisionOptions | None = None) -> csr_array:
+        """The labels of documents; CSR [documents, L] of bool.
 
         Args:
-            scores: As `scores` gives them.
+            own: Their scores, as `own_scores` gives them.
             options: Where the choice differs from how the model was trained.
         """
         options = options or _AS_TRAINED
-        chosen = self._chosen(scores, options)
+        chosen = self._chosen(own, options)
         return csr_array(apply_hierarchy(chosen, options.hierarchy or self.hierarchy, self.classes))
 
-    def _chosen(self, scores: NDArray[np.float32], options: DecisionOptions) -> NDArray[np.bool_]:
+    def _chosen(self, own: NDArray[np.float32], options: DecisionOptions) -> NDArray[np.bool_]:
         """The labels before anything is done about ancestors; bool [documents, L]."""
         decision, top_k = self.config.decision, options.top_k
         if top_k is None and options.threshold is None and DECISION_RULES[decision.rule].takes_best:
             top_k = decision.k
         chosen = choose_labels(
-            scores,
+            own,
             self.thresholds if options.threshold is None else options.threshold,
             top_k=top_k,
             at_least=decision.at_least if options.at_least is None else options.at_least,
         )
-        chosen[~scores.any(axis=1)] = False  # nothing is known about a text without words
+        chosen[~own.any(axis=1)] = False  # nothing is known about a text without words
         return chosen
 
     def predictions(
         self,
         documents: Sequence[Document],
-        scores: NDArray[np.float32],
+        own: NDArray[np.float32],
         options: DecisionOptions | None = None,
         *,
         first: int = 1,
@@ -142,11 +154,11 @@ class FittedModel:
 
         Args:
             documents: The documents.
-            scores: Their calibrated scores, float32 [documents, L].
+            own: Their scores, as `own_scores` gives them.
             options: Which labels they get.
             first: The position of the first document; those without an id are called by their positions.
         """
-        chosen = self.choose(scores, options)
+        chosen, scores = self.choose(own, options), self.consistent(own)
         hierarchy = (options or _AS_TRAINED).hierarchy or self.hierarchy
         names, taxonomy = self.classes.names, self.classes.taxonomy
         for index, document in enumerate(documents):
@@ -170,8 +182,11 @@ class FittedModel:
 
     @cached_property
     def _unseen(self) -> frozenset[str]:
-        """The columns that no training document carries."""
-        return frozenset(self.classes.names[column] for column in np.flatnonzero(self.counts == 0).tolist())
+        """The columns that are given by their names alone: no document carries them or a label they are added to."""
+        is_known = self.counts > 0
+        if self.hierarchy == "add-ancestors":
+            is_known = is_known @ self.classes.closure
+        return frozenset(self.classes.names[column] for column in np.flatnonzero(~is_known).tolist())
 
     def card(self, name: str | None = None) -> ModelCard:
         """What the model is and how good it is; `name` is what it is called, such as its folder."""
@@ -203,7 +218,7 @@ class FittedModel:
         return TaxonomyView(name or self.name.model, tuple(tree.roots), tuple(labels))
 
     def evaluate(
-        self, truth: csr_array, scores: NDArray[np.float32], *, labels: LabelLists | None = None
+        self, truth: csr_array, own: NDArray[np.float32], *, labels: LabelLists | None = None
     ) -> Evaluation:
         """How good the labels of scored documents are.
 
@@ -213,14 +228,10 @@ class FittedModel:
 
         Args:
             truth: CSR [documents, L] of bool.
-            scores: Their calibrated scores, [documents, L].
+            own: Their scores, as `own_scores` gives them.
             labels: All labels of the documents, if some may have no column.
         """
-        own = self._chosen(scores, _AS_TRAINED)
-        chosen = apply_hierarchy(own, self.hierarchy, self.classes)
-        is_idle = (self.counts == 0) & (_count(truth) == 0)
-        chosen[:, is_idle] = own[:, is_idle]
-        chosen = csr_array(chosen)
+        chosen, scores = self._measured(truth, own)
         missed, added = self._beyond_columns(list(labels or ()), chosen)
         return evaluate(
             truth,
@@ -233,6 +244,17 @@ class FittedModel:
             added=added,
             averaged=self.counts > 0,
         )
+
+    def diagnose(self, truth: csr_array, own: NDArray[np.float32]) -> Diagnosis:
+        """Where the labels of scored documents go wrong; arguments as of `evaluate`."""
+        return diagnose(truth, *self._measured(truth, own), _parents(self.classes))
+
+    def _measured(self, truth: csr_array, own: NDArray[np.float32]) -> tuple[csr_array, NDArray[np.float32]]:
+        """Labels and scores as they are measured: those of columns that no document carries owe nothing to others."""
+        is_idle = (self.counts == 0) & (_count(truth) == 0)
+        by_themselves = self._chosen(own, _AS_TRAINED)
+        chosen = apply_hierarchy(by_themselves, self.hierarchy, self.classes)
+        return csr_array(np.where(is_idle, by_themselves, chosen)), np.where(is_idle, own, self.consistent(own))
 
     def _beyond_columns(
         self, labels: Sequence[Sequence[str] | None], chosen: csr_array
@@ -301,7 +323,7 @@ def fit_model(
         "raw_calibration_error": calibration_error(raw.labels, raw.scores),
         "validation": found.as_dict(),
     }
-    diagnosis = diagnose(held_out.labels, fitted.choose(held_out.scores), held_out.scores, _parents(scorer.classes))
+    diagnosis = fitted.diagnose(held_out.labels, held_out.scores)
     return replace(fitted, validation=found, metrics=metrics, diagnosis=diagnosis)
 
 
