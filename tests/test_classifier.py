@@ -45,6 +45,7 @@ SMALL = {
     "walks__length": 20,
     "label_vectors__dimension": 8,
     "training__epochs": 1,
+    "training__min_steps": 0,
     "training__batch_size": 4,
     "training__device": "cpu",
 }
