@@ -47,16 +47,19 @@ class Prediction:
         id: The document's id; its position, counted from 1, if it has none.
         labels: Its labels.
         warning: Why there are none, if the text has no words.
+        is_calibrated: Whether scores are probabilities; a model of few documents has none.
     """
 
     id: str
     labels: tuple[ScoredLabel, ...]
     warning: str | None = None
+    is_calibrated: bool = True
 
     def as_dict(self) -> dict[str, Any]:
-        """The prediction as it is written to JSONL."""
-        labels = [one.as_dict() for one in self.labels]
-        return {"id": self.id, "labels": labels, **({"warning": self.warning} if self.warning else {})}
+        """The prediction as it is written to JSONL; `is_calibrated` stands there only if it is false."""
+        found = {"id": self.id, "labels": [one.as_dict() for one in self.labels]}
+        warning = {"warning": self.warning} if self.warning else {}
+        return {**found, **warning, **({} if self.is_calibrated else {"is_calibrated": False})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +103,13 @@ class ModelCard:
         rule: How it chooses labels.
         at_least: Labels that every document gets.
         takes_best: Whether it gives the best labels of a document instead of those above their thresholds.
+        is_calibrated: Whether its scores are probabilities; a model of few documents has none.
         parameters: The number of learned weights.
         epochs: Epochs that were trained; 0 for models without epochs.
         best_epoch: The one that was kept.
         documents: Documents of each part of the corpus.
         standings: The members of a joined model, and the joined model last, with their out-of-fold metrics.
+        rare_labels: Labels with only one or two training documents, and their number.
         validation: Metrics on the validation documents, as `Evaluation.as_dict` gives them; None if not known.
         test: Metrics on the test documents.
     """
@@ -119,11 +124,13 @@ class ModelCard:
     rule: str
     at_least: int
     takes_best: bool = False
+    is_calibrated: bool = True
     parameters: int = 0
     epochs: int = 0
     best_epoch: int = 0
     documents: Mapping[str, int] = field(default_factory=dict)
     standings: Sequence[Mapping[str, Any]] = field(default_factory=tuple)
+    rare_labels: Mapping[str, int] = field(default_factory=dict)
     validation: Mapping[str, Any] | None = None
     test: Mapping[str, Any] | None = None
 

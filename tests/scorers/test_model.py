@@ -137,9 +137,10 @@ def test_where_ancestors_are_added_none_is_less_probable_than_what_is_below_it(m
 @given(st.lists(st.lists(st.integers(0, 4).map(lambda number: number / 4), min_size=4, max_size=4), min_size=1))
 def test_the_score_of_a_label_is_the_same_wherever_it_is_shown(model, rows):
     made, own = model("add-ancestors"), np.array(rows, np.float32)
-    shown = made.consistent(own)
-    for options in (None, DecisionOptions(threshold=0.0), DecisionOptions(top_k=2), DecisionOptions(hierarchy="as-is")):
-        for row, prediction in zip(shown, made.predictions([Document("x")] * len(own), own, options), strict=True):
+    documents, shown, as_they_are = [Document("x")] * len(own), made.consistent(own), {"hierarchy": "as-is"}
+    for wanted, options in ((shown, {}), (shown, {"threshold": 0.0}), (shown, {"top_k": 2}), (own, as_they_are)):
+        found = made.predictions(documents, own, DecisionOptions(**options))
+        for row, prediction in zip(wanted, found, strict=True):
             assert all(one.score == row[TOPICS.names.index(one.label)] for one in prediction.labels)
 
 
@@ -151,7 +152,7 @@ def test_predictions_have_names_in_the_language_of_the_model_and_all_paths(keywo
     config = keywords.Config(text=TextConfig(language="de"))
     classes = Classes(("trade", "energy", "oil"), taxonomy)
     thresholds, counts = np.full(3, 0.5, np.float32), np.ones(3, np.int64)
-    fitted = FittedModel(NAME, config, keywords(config, classes), Calibration(), thresholds, "as-is", counts)
+    fitted = FittedModel(NAME, config, keywords(config, classes), Calibration(2.0), thresholds, "as-is", counts)
     scores = np.array([[0.1, 0.2, 0.9]], np.float32)
     (found,) = fitted.predictions([Document("oil", id="7")], scores)
     assert found.as_dict() == {
@@ -187,6 +188,15 @@ def test_labels_that_no_training_document_carries_are_told(model):
         assert {one["label"] for one in found.as_dict()["labels"] if "unseen" in one} == wanted
     (found,) = model("add-ancestors", counts=(0, 9, 9, 9)).predictions([Document("oil")], SCORES[:1], options)
     assert not any(one.unseen for one in found.labels)  # documents carry what is below trade
+
+
+def test_scores_that_are_no_probabilities_say_so(model):
+    few, curved = model(), model(calibration=Calibration(2.0, 0.5))
+    assert (few.is_calibrated, few.card().is_calibrated) == (False, False)
+    assert (curved.is_calibrated, curved.card().is_calibrated) == (True, True)
+    for fitted in (few, curved):
+        for found in fitted.predictions([Document("oil"), Document("x")], SCORES[:2]):
+            assert found.as_dict().get("is_calibrated", True) is found.is_calibrated is fitted.is_calibrated
 
 
 def test_macro_averages_are_over_labels_with_training_documents(model):
@@ -586,7 +596,29 @@ def test_too_few_documents_for_probabilities_are_told(record):
     assert found.model.calibration.is_identity
     assert any("too few documents for probabilities" in message for message in found.told)
     asked = record(numbered(["oil", "art"] * 4), [["oil"], ["art"]] * 4, decision=DecisionConfig(calibration="none"))
-    assert asked.told == []
+    assert not any("probabilities:" in message for message in asked.told)
+
+
+def test_a_small_corpus_and_rare_labels_are_told(record):
+    lists = [["oil"], ["oil", "grain"], ["trade"], ["grain"], *[["oil"]] * 45]
+    found = record(numbered(["oil"] * 49), lists)
+    guesses = "with 49 documents, probabilities and thresholds are guesses: label more documents"
+    assert found.told[:2] == [guesses, "2 labels have only one or two documents: trade, grain"]
+    assert found.model.card().rare_labels == found.model.metrics["rare_labels"] == {"trade": 1, "grain": 2}
+    enough = record(numbered(["oil"] * 50), [["oil", "trade"]] * 49 + [["art"]])
+    assert enough.told == ["1 label has only one or two documents: art"]
+    none = record(numbered(["oil", "art"] * 100), [["oil"], ["art"]] * 100)
+    assert (none.told, none.model.card().rare_labels) == ([], {})
+
+
+def test_of_many_rare_labels_the_first_are_named(keywords, encode, tmp_path):
+    names, told = tuple(f"l{number}" for number in range(9)), []
+    scorer = keywords(keywords.Config(), Classes(names, Taxonomy.from_edges((), labels=names)))
+    examples = Examples(
+        encode(scorer, numbered(["x"] * 90)), label_matrix([[name] for name in names] * 2 + [[]] * 72, names)
+    )
+    fit_model(NAME, scorer, examples, None, FitContext(tmp_path, tell=told.append))
+    assert told[0] == "9 labels have only one or two documents: l0, l1, l2, l3, l4 and 4 more, listed in the report"
 
 
 def test_there_must_be_documents(record):
