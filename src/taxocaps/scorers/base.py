@@ -239,6 +239,10 @@ class Scorer(ABC):
     def fit(self, training: Examples, validation: Examples | None, context: FitContext) -> FitReport:
         """Learn from `training`; `validation`, if there are any, may decide when to stop."""
 
+    def advice(self, documents: int) -> tuple[str, ...]:
+        """What a person should know before this scorer learns from so many documents, in lines; that of members."""
+        return tuple(dict.fromkeys(line for member in self.members.values() for line in member.advice(documents)))
+
     def folds_for(self, documents: int) -> int:
         """The number of folds for so many training documents; 0 to hold out some of them instead."""
         return min(int(self.config.folds), documents)

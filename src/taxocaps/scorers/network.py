@@ -1,7 +1,7 @@
 """Networks as scorers: vocabulary, word vectors and label vectors, then training with Lightning."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -140,6 +140,10 @@ class NetworkScorer(Scorer):
         if kind is None:
             raise ConfigError(f"network.kind is missing; there are {', '.join(NETWORKS)}")
         return _config_type(str(kind))
+
+    def advice(self, documents: int) -> tuple[str, ...]:
+        """Whether there are enough documents for a network, and how training copes with few."""
+        return (*_too_few(documents), *_more_epochs(documents, self.config.training))
 
     def fit(self, training: Examples, validation: Examples | None, context: FitContext) -> FitReport:
         """Learn vocabulary, word vectors and label vectors, then train the network."""
@@ -286,6 +290,26 @@ class NetworkScorer(Scorer):
             progress=lambda done, total: context.progress("learning label vectors", done, total),
         )
         return torch.from_numpy(unit_vectors(vectors[[taxonomy.position(name) for name in self.classes.names]]))
+
+
+def _too_few(documents: int) -> Iterator[str]:
+    if documents < _FEW_FOR_A_NETWORK:
+        yield (
+            f"networks need thousands of documents, and there are {documents:,}: "
+            "linear models, joined by --model auto, are usually better"
+        )
+
+
+_FEW_FOR_A_NETWORK = 1_000
+
+
+def _more_epochs(documents: int, config: TrainingConfig) -> Iterator[str]:
+    epochs, batches = config.for_documents(documents).epochs, config.batches(documents)
+    if epochs > config.epochs:
+        yield (
+            f"{documents:,} documents are {batches:,} batch{'es' * (batches != 1)}: training for {epochs:,} epochs "
+            f"in place of {config.epochs:,}, {epochs * batches:,} steps (training.min_steps)"
+        )
 
 
 def describe_memory(estimate: Estimate, batch_size: int, available: int | None = None) -> str:
