@@ -204,7 +204,7 @@ def test_validation_documents_are_learned_from_too(corpus, tmp_path):
 
 
 def test_members_for_which_there_is_no_time_are_left_out(corpus, tmp_path, monkeypatch):
-    monkeypatch.setattr(taxocaps.scorers.linear, "_DESCENT", 1.0)  # as if there were many more documents
+    monkeypatch.setattr(taxocaps.scorers.linear, "_COUNTING", 1.0)  # as if there were many more documents
     told = []
     files = TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv")
     report = train(files, tmp_path / "model", model="auto", time="5s", tell=told.append)
@@ -225,7 +225,7 @@ def test_a_member_that_only_disturbs_is_left_out(corpus, tmp_path):
 @pytest.mark.parametrize("left_out", ["name", "frequency", "rank", "taxonomy", "length", "characters"])
 def test_evidence_can_be_left_out(left_out, corpus, tmp_path):
     files = TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv")
-    train(files, tmp_path / "model", model="auto", without=[left_out], folds=2)
+    train(files, tmp_path / "model", model="auto", without=left_out, folds=2)
     scorer = load_model(tmp_path / "model").scorer
     assert left_out not in scorer.evidence.groups.values()
     (found,) = predict(tmp_path / "model", ["Cargo for the harbour."])

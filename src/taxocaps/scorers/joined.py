@@ -84,6 +84,12 @@ class JoinedModelConfig(ModelConfig):
             raise ConfigError("members is a section with the options of one or several members")
         return {str(name): _member_config(str(name), options) for name, options in given.items()}
 
+    @field_validator("without", mode="before")
+    @classmethod
+    def _listed(cls, given: Any) -> Any:
+        """One text may name several, such as `name,rank`."""
+        return given.split(",") if isinstance(given, str) else given
+
     @model_validator(mode="after")
     def _leaves_something(self) -> Self:
         """Only what there is can be left out, and one member stays."""

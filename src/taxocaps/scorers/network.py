@@ -60,7 +60,7 @@ class NetworkModelConfig(ModelConfig):
 
     def seconds(self, workload: Workload) -> float:
         """Time goes with documents and epochs; more labels make a network larger."""
-        visits = workload.documents * self.training.epochs_for(workload.documents)
+        visits = workload.documents * self.training.for_documents(workload.documents).epochs
         return visits * (_PER_DOCUMENT + _PER_LABEL * workload.labels)
 
     def __reduce__(self) -> tuple[Any, ...]:
