@@ -36,6 +36,7 @@ _MOST_PAIRS = 600_000
 _PARTS = 3
 """Trees are fitted without one part of the documents after another, to see how many of them are best."""
 _COUNTS = (25, 50, 75, 100, 150, 200, 300)
+_FEW_FOLDS = 3
 _LONG = 120
 _CORES = 2
 """Cores that are taken to share the work, whatever the machine has: the same time gives the same members everywhere."""
@@ -165,11 +166,12 @@ class JoinedScorer(Scorer):
         """Fit members on folds, the trees on what they say of documents they have not seen, then members on all."""
         self.counts = np.asarray(training.labels.sum(axis=0)).ravel().astype(np.int64)
         self._candidates = EvidenceMaker.candidates_for(training.labels)
-        self._keep_to_time(training.workload, int(folds.max()) + 1, context)
+        self._keep_to_time(training.workload, folds, context)
         found = {}
         for name, reading in self._readings(training.documents):
-            within = context.called(name).within("members", name)
-            found[name] = self.members[name].cross_fit(Examples(reading, training.labels), folds, within).scores
+            member, within = self.members[name], context.called(name).within("members", name)
+            own_folds = folds % _folds_of(member.config, folds)
+            found[name] = member.cross_fit(Examples(reading, training.labels), own_folds, within).scores
         if self._names is not None:
             self._names.fit(training.documents)
         if self.config.choose:
@@ -240,14 +242,14 @@ class JoinedScorer(Scorer):
                 tokens = known[config]
             yield name, EncodedDocuments((), tokens, encoder.encode_tokens(tokens))
 
-    def _keep_to_time(self, workload: Workload, folds: int, context: FitContext) -> None:
+    def _keep_to_time(self, workload: Workload, folds: NDArray[np.int64], context: FitContext) -> None:
         """Leave out members for which there is no time."""
         if self.config.time is None:
             return
         left, late = float(self.config.time), {}
         kept: list[str] = []
         for name, config in self.config.used.items():
-            cost = config.seconds(workload) * (1 + config.fold_cost * folds) / _CORES
+            cost = config.seconds(workload) * (1 + config.fold_cost * _folds_of(config, folds)) / _CORES
             if kept and cost > left:
                 late[name] = cost
             else:
@@ -392,6 +394,12 @@ def _filled(pairs: Pairs, logits: NDArray[np.float64], shape: tuple[int, int]) -
     scores = np.zeros(shape, np.float32)
     scores[pairs.documents, pairs.labels] = logistic(logits)
     return scores
+
+
+def _folds_of(member: ModelConfig, folds: NDArray[np.int64]) -> int:
+    """The number of folds of a member: few, if each costs as much as a fit to all documents."""
+    count = int(folds.max()) + 1
+    return count if member.fold_cost < 1 else min(count, _FEW_FOLDS)
 
 
 def _shown(seconds: float) -> str:
