@@ -277,13 +277,3 @@ def test_bad_members_are_refused(options, message):
 
     with pytest.raises(ConfigError, match=message):
         JoinedModelConfig.model_validate(options)
-
-
-def test_networks_have_few_folds_and_linear_models_all():
-    from taxocaps.catalogue.presets import model_config
-    from taxocaps.scorers.joined import _folds_of
-
-    folds = np.arange(50) % 10
-    assert _folds_of(model_config("SVM", "default"), folds) == 10
-    assert _folds_of(model_config("XML-CNN", "default"), folds) == 3
-    assert _folds_of(model_config("XML-CNN", "default"), folds % 2) == 2
