@@ -24,7 +24,7 @@ DEMO_FILES = --train $(DEMO)/pydocs/train.jsonl --test $(DEMO)/pydocs/test.jsonl
 
 demo: .venv/core  ## Train the default model on docstrings, beside a linear SVM, and label three sentences
 	@echo 'Docstrings of six Python packages become documents, and their modules a taxonomy.'
-	@echo 'Reading takes about ten seconds and training about two minutes on two cores.'
+	@echo 'Reading them takes about ten seconds, training one to two minutes on two cores.'
 	$(BIN)/taxocaps data pydocs --packages gensim,networkx,numpy,python,scipy,sklearn --out $(DEMO)/pydocs
 	$(BIN)/taxocaps train $(DEMO_FILES) --out $(DEMO)/model --overwrite
 	@echo; echo 'A linear SVM on the same documents, for comparison:'

@@ -157,7 +157,7 @@ def test_people_are_told_where_the_work_stands(tmp_path, corpus):
 
 @pytest.mark.parametrize("option", ["vectors__source", "training__epochs", "network__units", "bag__counts"])
 def test_options_that_documents_are_not_read_by_are_refused(tmp_path, corpus, option):
-    with pytest.raises(ConfigError, match=f"this command has no options {option.split('__')[0]}; it has model, preset"):
+    with pytest.raises(ConfigError, match=f"no options {option.split('__')[0]}; for auto it has model, preset"):
         encode(corpus, tmp_path / "store", **{option: "x"})
     assert not (tmp_path / "store").exists()
 

@@ -152,9 +152,10 @@ def resolve_encode_config(
     layers = _without_server(file, _layers(file, overrides, options))
     _check_file(file, layers, lambda parts: _encode_config([*parts, *_named(layers)]))
     found = _encode_config(layers)
-    if find_model(_run_keys(layers).model).reads is not None:  # else all options of the model may matter
+    model = find_model(_run_keys(layers).model)
+    if model.reads is not None:  # else all options of the model may matter
         sections = ("text", *(config.section for config in found.encodings.values()))
-        _refuse_others(layers[1:] if file else layers, (*_RunKeys.model_fields, *sections))
+        _refuse_others(layers[1:] if file else layers, (*_RunKeys.model_fields, *sections), f"for {model.name} ")
     return found
 
 
@@ -318,8 +319,8 @@ def _check_file(file: Path | None, layers: Layers, check: Any) -> None:
         raise ConfigError(f"{file}: {error}") from error
 
 
-def _refuse_others(layers: Layers, known: Sequence[str]) -> None:
+def _refuse_others(layers: Layers, known: Sequence[str], where: str = "") -> None:
     for layer in layers:
         for key in layer:
             if key not in known:
-                raise ConfigError(f"this command has no options {key}; it has {', '.join(known)}")
+                raise ConfigError(f"this command has no options {key}; {where}it has {', '.join(known)}")
