@@ -160,6 +160,8 @@ class JoinedScorer(Scorer):
 
     def cross_fit(self, training: Examples, folds: NDArray[np.int64], context: FitContext) -> CrossFit:
         """Fit members on folds, the trees on what they say of documents they have not seen, then members on all."""
+        if self.start is not None:
+            raise ModelError("joined models do not start from another model; train on all documents together")
         self.counts = np.asarray(training.labels.sum(axis=0)).ravel().astype(np.int64)
         self._candidates = EvidenceMaker.candidates_for(training.labels)
         count = int(folds.max()) + 1
