@@ -197,8 +197,7 @@ def evidence_table(experiments: Sequence[Experiment], results: Mapping[str, Resu
 
 
 def _left_out(settings: Sequence[str]) -> str:
-    known = {"names=false": "names"}
-    return ", ".join(known.get(setting, setting.removeprefix("without=")) for setting in settings) or "nothing"
+    return ", ".join(setting.removeprefix("without=") for setting in settings) or "nothing"
 
 
 def _cells(experiments: Sequence[Experiment], settings: Sequence[str], results: Mapping[str, Result]) -> Iterator[str]:

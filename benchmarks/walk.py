@@ -41,6 +41,7 @@ MODELS: dict[str, dict[str, Any]] = {
         "model": "HE-AGCRCNN",
         "preset": "fast",
         "training__epochs": 2,
+        "training__min_steps": 0,
         "vectors__source": "none",
         "vectors__dimension": 8,
         "vocabulary__min_count": 1,

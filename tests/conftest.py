@@ -20,6 +20,7 @@ SMALL = {
     "label_vectors": {"dimension": 8},
     "training": {
         "epochs": 2,
+        "min_steps": 0,
         "batch_size": 4,
         "learning_rate": 0.002,
         "vectors_rate": 1.0,
@@ -84,6 +85,7 @@ def tiny():
         "walks.length=20",
         "label_vectors.dimension=8",
         "training.epochs=1",
+        "training.min_steps=0",
         "training.batch_size=4",
         "training.device=cpu",
     )

@@ -45,6 +45,7 @@ SMALL = {
     "walks__length": 20,
     "label_vectors__dimension": 8,
     "training__epochs": 1,
+    "training__min_steps": 0,
     "training__batch_size": 4,
     "training__device": "cpu",
 }
@@ -117,9 +118,27 @@ def test_texts_in_any_sequence(fitted, kind):
 
 
 def test_scores_before_and_after_calibration(fitted):
-    raw, calibrated = fitted.decision_function(TEXTS), fitted.predict_proba(TEXTS)
-    assert raw.shape == calibrated.shape == (12, 10)
-    assert np.array_equal(fitted.model_.calibration.apply(raw), calibrated)
+    raw, shown = fitted.decision_function(TEXTS), fitted.predict_proba(TEXTS)
+    assert raw.shape == shown.shape == (12, 10)
+    assert np.array_equal(fitted.model_.consistent(fitted.model_.calibration.apply(raw)), shown)
+
+
+def test_ancestors_are_as_probable_as_what_is_below_them_and_predicted_with_it(fitted):
+    assert fitted.model_.hierarchy == "add-ancestors"
+    shown, names = fitted.predict_proba(TEXTS), fitted.classes_.tolist()
+    for parent, child in DATA.taxonomy.edges:
+        if parent in names:
+            assert (shown[:, names.index(parent)] >= shown[:, names.index(child)]).all()
+    for row, labels in zip(shown >= fitted.model_.thresholds, fitted.predict(TEXTS), strict=True):
+        assert labels == tuple(fitted.classes_[row])  # with one threshold for all labels
+    (best,) = fitted.predict(TEXTS[:1], top_k=1)
+    assert set(best) == set(DATA.taxonomy.with_ancestors(best))
+
+
+def test_one_label_each_is_the_best_by_itself_whatever_is_above_it():
+    names = [labels[number % len(labels)] for number, labels in enumerate(LISTS)]  # those above others, too
+    classifier = make_linear(decision__hierarchy="add-ancestors").fit(TEXTS, names)
+    assert classifier.predict(TEXTS).tolist() == names
 
 
 def test_the_score_is_micro_f1(fitted):
@@ -539,8 +558,8 @@ def test_labels_of_a_graph_with_several_roots():
 
 def test_the_best_labels_and_other_choices():
     classifier = make_linear().fit(TEXTS, LISTS)
-    scores = classifier.predict_proba(TEXTS)
-    for labels, row in zip(classifier.predict(TEXTS, top_k=2, hierarchy="as-is"), scores, strict=True):
+    own = classifier.model_.calibration.apply(classifier.decision_function(TEXTS))
+    for labels, row in zip(classifier.predict(TEXTS, top_k=2, hierarchy="as-is"), own, strict=True):
         assert set(labels) == set(classifier.classes_[np.argsort(-row, kind="stable")[:2]])
     assert all(len(labels) >= 2 for labels in classifier.predict(TEXTS, top_k=2))
     assert set(classifier.predict(TEXTS, threshold=1.0)) == {()}

@@ -162,20 +162,23 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             hierarchy: What is done about ancestors; each of these by default as the model was trained.
         """
         options = DecisionOptions(top_k=top_k, threshold=threshold, at_least=at_least, hierarchy=hierarchy)
-        scores = self.predict_proba(X)
+        own = self._own_scores(X)
         if self.form_ == "single":
             if options != DecisionOptions():
                 raise ConfigError(
                     "the texts had one label each when fitting, and get their best one: leave out options"
                 )
-            return self.classes_[scores.argmax(axis=1)]
-        chosen = self.model_.choose(scores, options)
+            return self.classes_[own.argmax(axis=1)]
+        chosen = self.model_.choose(own, options)
         if self.form_ == "frame":
             return self._frame(chosen)
         return chosen if self.form_ == "matrix" else self.model_.classes.label_lists(chosen)
 
     def predict_proba(self, X: Sequence[Content]) -> NDArray[np.float32]:
-        """The probability of each label; [texts, L], each label on its own between 0 and 1."""
+        """The probability of each label, between 0 and 1; [texts, L].
+
+        If the model adds ancestors, a label is at least as probable as every label below it.
+        """
         return self._scores(X, self.model_.scores if hasattr(self, "model_") else None)
 
     def decision_function(self, X: Sequence[Content]) -> NDArray[np.float32]:
@@ -190,12 +193,12 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             truth = np.array([resolver.resolve([str(label)])[0] for label in y], dtype=object)
             return float(np.mean(self.predict(X) == truth))
         truth = self._truth(X, y)
-        return flat_metrics(truth, self.model_.choose(self.predict_proba(X))).micro.f1
+        return flat_metrics(truth, self.model_.choose(self._own_scores(X))).micro.f1
 
     def evaluate(self, X: Sequence[Content], y: Any) -> Evaluation:
         """All metrics of the labels of some texts."""
         truth = self._truth(X, y)
-        return self.model_.evaluate(truth, self.predict_proba(X))
+        return self.model_.evaluate(truth, self._own_scores(X))
 
     def explain(self, text: str, **options: Any) -> Explanation:
         """Why a text gets its labels; options as in `taxocaps.explain`, such as `labels` and `out`."""
@@ -273,6 +276,9 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels = read_targets(y, None, self.model_.config.labels, known=self.model_.classes).labels
         _check_lengths(X, labels)
         return labels
+
+    def _own_scores(self, X: Sequence[Content]) -> NDArray[np.float32]:
+        return self._scores(X, self.model_.own_scores if hasattr(self, "model_") else None)
 
     def _scores(self, X: Sequence[Content], score: Any) -> NDArray[np.float32]:
         check_is_fitted(self)

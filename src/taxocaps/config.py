@@ -22,6 +22,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast, get_a
 
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     ModelWrapValidatorHandler,
@@ -37,6 +38,7 @@ __all__ = [
     "AtLeast",
     "Between",
     "Config",
+    "Duration",
     "fingerprint",
     "json_schema",
     "merge",
@@ -44,6 +46,7 @@ __all__ = [
     "parse_override",
     "read_mapping",
     "resolve",
+    "seconds",
 ]
 
 C = TypeVar("C", bound="Config")
@@ -57,6 +60,27 @@ def Between(low: float, high: float) -> Any:  # noqa: N802 - reads as a type in 
 def AtLeast(low: float) -> Any:  # noqa: N802 - reads as a type in annotations
     """A lower bound of a number, inclusive."""
     return Field(ge=low)
+
+
+def seconds(given: Any) -> Any:
+    """The seconds of a text such as `90s`, `10m` or `2h`; anything else stays as it is.
+
+    >>> seconds("10m"), seconds("1.5h"), seconds(90)
+    (600, 5400, 90)
+    """
+    if not isinstance(given, str):
+        return given
+    number, unit = (given[:-1], given[-1:]) if given[-1:] in _UNITS else (given, "s")
+    try:
+        return round(float(number) * _UNITS[unit])
+    except ValueError:
+        raise ConfigError(f"{given!r} is no time; write it as 90s, 10m or 2h") from None
+
+
+_UNITS = {"s": 1, "m": 60, "h": 3600}
+
+Duration = Annotated[int, BeforeValidator(seconds), AtLeast(1)]
+"""A time in seconds, or a text such as `90s`, `10m` or `2h`."""
 
 
 class Config(BaseModel):

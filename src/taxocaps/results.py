@@ -18,7 +18,8 @@ class ScoredLabel:
         name: Its name in the language of the model; the id if it has none.
         score: Its probability.
         paths: All paths to it from below the root of the taxonomy, the shortest first and at most 20, as ids.
-        unseen: Whether no training document carries it: it is given by its name alone.
+        unseen: Whether it is given by its name alone: no training document carries it nor, if ancestors are added, a
+            label below it.
     """
 
     label: str
@@ -46,25 +47,36 @@ class Prediction:
         id: The document's id; its position, counted from 1, if it has none.
         labels: Its labels.
         warning: Why there are none, if the text has no words.
+        is_calibrated: Whether scores are probabilities; a model of few documents has none.
     """
 
     id: str
     labels: tuple[ScoredLabel, ...]
     warning: str | None = None
+    is_calibrated: bool = True
 
     def as_dict(self) -> dict[str, Any]:
-        """The prediction as it is written to JSONL."""
-        labels = [one.as_dict() for one in self.labels]
-        return {"id": self.id, "labels": labels, **({"warning": self.warning} if self.warning else {})}
+        """The prediction as it is written to JSONL; `is_calibrated` stands there only if it is false."""
+        found = {"id": self.id, "labels": [one.as_dict() for one in self.labels]}
+        warning = {"warning": self.warning} if self.warning else {}
+        return {**found, **warning, **({} if self.is_calibrated else {"is_calibrated": False})}
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How good a member of a joined model is, or all of them together, on documents that were not learned from."""
+    """How good a member of a joined model is, or all of them together, on documents that were not learned from.
+
+    Attributes:
+        name: The name of the member.
+        micro_f1: Its micro-F1.
+        macro_f1: Its macro-F1.
+        is_used: Whether it takes part; the others did better without it if not.
+    """
 
     name: str
     micro_f1: float
     macro_f1: float
+    is_used: bool = True
 
 
 @dataclass(frozen=True)
@@ -99,11 +111,13 @@ class ModelCard:
         rule: How it chooses labels.
         at_least: Labels that every document gets.
         takes_best: Whether it gives the best labels of a document instead of those above their thresholds.
+        is_calibrated: Whether its scores are probabilities; a model of few documents has none.
         parameters: The number of learned weights.
         epochs: Epochs that were trained; 0 for models without epochs.
         best_epoch: The one that was kept.
         documents: Documents of each part of the corpus.
         standings: The members of a joined model, and the joined model last, with their out-of-fold metrics.
+        rare_labels: Labels with only one or two training documents, and their number.
         validation: Metrics on the validation documents, as `Evaluation.as_dict` gives them; None if not known.
         test: Metrics on the test documents.
     """
@@ -118,11 +132,13 @@ class ModelCard:
     rule: str
     at_least: int
     takes_best: bool = False
+    is_calibrated: bool = True
     parameters: int = 0
     epochs: int = 0
     best_epoch: int = 0
     documents: Mapping[str, int] = field(default_factory=dict)
     standings: Sequence[Mapping[str, Any]] = field(default_factory=tuple)
+    rare_labels: Mapping[str, int] = field(default_factory=dict)
     validation: Mapping[str, Any] | None = None
     test: Mapping[str, Any] | None = None
 

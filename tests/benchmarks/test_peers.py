@@ -155,12 +155,12 @@ def test_what_each_kind_of_evidence_brings():
 
     runs = [
         Run("reuters", "auto", "default", 0, settings, ("test",))
-        for settings in ((), ("without=rank",), ("names=false",))
+        for settings in ((), ("without=rank",), ("without=name",))
     ]
     found = {runs[0].key: measured(0.9), runs[1].key: measured(0.875)}
     rows = evidence_table([Experiment("e", "", tuple(runs))], found).rows
     assert rows == [
         ("nothing", "0.900", "0.900"),
         ("rank", "0.875 (-0.025)", "0.875 (-0.025)"),
-        ("names", "", ""),
+        ("name", "", ""),
     ]

@@ -7,7 +7,8 @@ import pytest
 
 from taxocaps.catalogue.models import MODELS, VARIANTS, find_model
 from taxocaps.catalogue.presets import PRESETS, encoding_config, model_config
-from taxocaps.errors import ConfigError
+from taxocaps.errors import ConfigError, MissingExtraError
+from taxocaps.scorers.base import SCORERS
 from taxocaps.workflows.config import DEFAULT_MODEL
 
 names = [variant.name for variant in VARIANTS]
@@ -158,3 +159,26 @@ def test_what_a_model_never_reads_is_refused():
         model_config("HE-AGCRCNN", "default", {"tokens": {"length": 4}})
     with pytest.raises(ConfigError, match="DCNN reads characters; it has no options of words"):
         model_config("DCNN", "default", {"text": {"lemmas": "none"}})
+
+
+def test_more_time_lets_networks_take_part():
+    assert set(model_config("auto", "default").members) == {"words", "pairs", "characters"}
+    members = model_config("auto", "default", {"time": "1h"}).members
+    assert list(members) == ["words", "pairs", "characters", "XML-CNN", "HE-AGCRCNN"]
+
+
+def test_what_networks_would_add_is_said_where_they_cannot_run(monkeypatch):
+    def refuse(registry, name):
+        raise MissingExtraError("torch", "networks", f"the scorer {name}")
+
+    monkeypatch.delitem(SCORERS._loaded, "network", raising=False)
+    load = type(SCORERS)._load
+    monkeypatch.setattr(type(SCORERS), "_load", lambda self, name: (refuse if name == "network" else load)(self, name))
+    with pytest.warns(UserWarning, match=r"auto would join XML-CNN and HE-AGCRCNN, too; .*taxocaps\[networks\]"):
+        config = model_config("auto", "default", {"time": "1h"})
+    assert set(config.members) == {"words", "pairs", "characters"}
+
+
+def test_time_is_an_option_of_joined_models_only():
+    with pytest.raises(ConfigError, match="SVM has no options time"):
+        model_config("SVM", "default", {"time": "10m"})

@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from taxocaps.corpus.labels import Classes
-from taxocaps.joining.evidence import EvidenceMaker
+from taxocaps.joining.evidence import KINDS, EvidenceMaker
 from taxocaps.joining.names import LabelNames
 from taxocaps.metrics.calibration import logit
 from taxocaps.taxonomy.tree import Taxonomy
@@ -24,7 +24,7 @@ def given():
 
 
 def made(given, candidates=5):
-    maker = EvidenceMaker(("one", "two"), LabelNames.features, CLASSES, candidates)
+    maker = EvidenceMaker(("one", "two"), CLASSES, candidates)
     return maker, maker.pairs(*given)
 
 
@@ -41,6 +41,8 @@ def test_all_features_are_what_a_loop_finds(given):
         ]
         known = [mean for mean in means if not np.isnan(mean)]
         assert found["mean"] == pytest.approx(means[label], nan_ok=True)
+        better = [mean for mean in known if mean > means[label]]
+        assert np.isnan(means[label]) or found["rank"] == pytest.approx(np.log1p(len(better)))
         assert found["best"] == pytest.approx(max(known, default=np.nan), nan_ok=True)
         assert found["frequency"] == pytest.approx(np.log1p(counts[document, label]))
         assert found["length"] == pytest.approx(np.log1p(lengths[document]))
@@ -62,10 +64,19 @@ def test_every_feature_belongs_to_a_kind(given):
     assert {maker.groups["one"], maker.groups["coverage"]} == {"one", "name"}
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_kind_of_evidence_can_be_left_out(kind, given):
+    scores, names, counts, lengths = given
+    maker = EvidenceMaker(("one", "two"), CLASSES, 5, without=(kind,))
+    pairs = maker.pairs(scores, {} if kind == "name" else names, counts, lengths)
+    assert kind not in maker.groups.values()
+    assert pairs.rows.shape[1] == len(maker.features)
+
+
 def test_only_the_best_labels_of_each_source_are_looked_at(given):
     scores, names, _, lengths = given
     quiet = {name: np.zeros((6, 5), np.float32) for name in names}
-    maker = EvidenceMaker(("one", "two"), LabelNames.features, CLASSES, 2)
+    maker = EvidenceMaker(("one", "two"), CLASSES, 2)
     pairs = maker.pairs(scores, quiet, np.ones(5, int), lengths)
     mean = np.mean([logit(one) for one in scores], axis=0)
     for document in range(6):
@@ -77,7 +88,7 @@ def test_a_document_that_no_member_reads_and_no_name_fits_has_no_pairs(given):
     scores, names, counts, lengths = given
     scores = [np.where(np.arange(6)[:, None] == 3, 0, one).astype(np.float32) for one in scores]
     names = {name: np.where(np.arange(6)[:, None] == 3, 0, one).astype(np.float32) for name, one in names.items()}
-    maker = EvidenceMaker(("one", "two"), LabelNames.features, CLASSES, 5)
+    maker = EvidenceMaker(("one", "two"), CLASSES, 5)
     assert 3 not in maker.pairs(scores, names, counts, lengths).documents
 
 

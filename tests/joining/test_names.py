@@ -84,7 +84,7 @@ def test_chunks_give_the_same_as_all_documents_together(names):
     documents = encoded(TEXTS)
     for index in range(len(TEXTS)):
         alone = names.evidence(documents.select(np.array([index])))
-        for name in LabelNames.features:
+        for name in LabelNames.rising:
             np.testing.assert_allclose(alone[name][0], together[name][index], atol=1e-6)
 
 

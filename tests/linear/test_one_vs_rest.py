@@ -16,7 +16,7 @@ from taxocaps.linear.model import LinearTask, documents_by_label
 from taxocaps.linear.one_vs_rest import (
     CERTAIN,
     BinaryProblems,
-    fit_each_one_vs_rest,
+    OneVsRest,
     fit_one_vs_rest,
     fit_problems,
     logistic_scores,
@@ -103,9 +103,22 @@ def test_products_of_documents_lead_to_the_same_weights_as_features(loss, tree, 
     np.testing.assert_allclose(by_products.intercept, by_features.intercept, atol=2e-4)
 
 
-def test_each_subset_of_documents_is_learned_from_alone(tree):
+@pytest.mark.parametrize("is_wide", [False, True])
+@pytest.mark.parametrize("is_fitted", [False, True])
+def test_left_out_documents_are_scored_by_what_was_learned_from_the_others(is_wide, is_fitted, tree, monkeypatch):
+    monkeypatch.setattr(taxocaps.linear.one_vs_rest._Solver, "_is_wide", lambda self, problems: is_wide)
+    task = LinearTask(tree.X, tree.Y, tree.classes, LinearConfig(tolerance=1e-6, drop_below=0.0))
+    classifiers = OneVsRest(task)
+    if is_fitted:  # the others begin with these weights
+        classifiers.fit()
+    for left_out in (np.arange(0, 60, 2), np.arange(30)):
+        rest = np.setdiff1d(np.arange(60), left_out)
+        alone = fit_one_vs_rest(replace(task, X=tree.X[rest], Y=tree.Y[rest]))
+        found = classifiers.margins_without(left_out)
+        np.testing.assert_allclose(found, alone.margins(tree.X[left_out]), atol=0.01)
+
+
+def test_a_label_without_documents_among_the_others_is_certainly_not_theirs(tree):
     task = LinearTask(tree.X, tree.Y, tree.classes, LinearConfig())
-    subsets = [np.arange(0, 60, 2), np.arange(30)]
-    for documents, weights in zip(subsets, fit_each_one_vs_rest(task, subsets), strict=True):
-        alone = fit_one_vs_rest(replace(task, X=tree.X[documents], Y=tree.Y[documents]))
-        np.testing.assert_allclose(weights.margins(tree.X), alone.margins(tree.X), atol=0.05)
+    left_out = documents_by_label(tree.Y)[0]
+    assert (OneVsRest(task).margins_without(left_out)[:, 0] == -CERTAIN).all()

@@ -154,6 +154,15 @@ def test_what_a_model_card_says(card):
         assert f"taxocaps {command} THIS_FOLDER" in text
 
 
+def test_a_model_card_names_rare_labels_and_says_what_scores_are(card):
+    text = model_card(card)
+    assert "Scores are probabilities" in text
+    assert "only one or two" not in text
+    few = model_card(replace(card, is_calibrated=False, rare_labels={"a": 1, "b_c": 2}))
+    assert "- Scores are not probabilities: there were too few documents" in few
+    assert "## Labels with only one or two training documents\n\n`a` (1), `b_c` (2)\n" in few
+
+
 def test_the_metrics_are_below_their_headings(card):
     parts = model_card(card).split("\n## ")
     assert [part.splitlines()[0] for part in parts[1:]] == [

@@ -124,6 +124,19 @@ def test_no_label_can_start_a_script_and_no_network_is_needed():
     assert not [tag for tag, attributes in seen if tag in ("link", "img", "iframe") or {"src", "href"} & {*attributes}]
 
 
+def test_rare_labels_are_listed_and_scores_that_are_no_probabilities_are_told(visit):
+    arguments = given()
+    page = visit(training_page(**arguments))
+    assert page.locator("#rare").text_content() == ""
+    assert "not probabilities" not in page.locator("#parts").text_content()
+    arguments["card"] = replace(arguments["card"], is_calibrated=False, rare_labels={EVIL: 1, "oak": 2})
+    page = visit(training_page(**arguments))
+    assert page.locator("#rare").text_content() == (
+        f"2 labels with only one or two training documents, too few to learn from: {EVIL} (1), Oak tree (2)."
+    )
+    assert "Scores are not probabilities" in page.locator("#parts").text_content()
+
+
 def test_labels_have_the_figures_of_both_evaluations():
     arguments = given()
     lines = data_of(training_page(**arguments))["labels"]

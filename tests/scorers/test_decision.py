@@ -24,6 +24,7 @@ from taxocaps.scorers.decision import (
     apply_hierarchy,
     choose_labels,
     fit_calibration,
+    raise_ancestors,
 )
 from taxocaps.taxonomy.tree import Taxonomy
 
@@ -516,6 +517,47 @@ def test_one_of_several_parents_is_enough():
         [False, True, True],
         [False, False, False],
     ]
+
+
+@st.composite
+def scored_classes(draw):
+    """Classes of a tree or a graph, some labels left out, and scores of some documents, often equal."""
+    classes, _ = draw(decisions())
+    generator, documents = np.random.default_rng(draw(st.integers(0, 10**6))), draw(st.integers(0, 5))
+    scores = generator.random((documents, len(classes)))
+    return classes, np.round(scores, draw(st.sampled_from([1, 7]))).astype(np.float32)
+
+
+@given(scored_classes(), st.sampled_from([1, 4_000_000]))
+def test_raised_scores_are_the_largest_of_a_label_and_all_below_it(case, at_once):
+    classes, scores = case
+    graph = networkx.DiGraph(classes.taxonomy.edges)
+    graph.add_nodes_from(classes.taxonomy.names)
+    before = scores.copy()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("taxocaps.scorers.decision._SCORES_AT_ONCE", at_once)
+        raised = raise_ancestors(scores, classes)
+    assert (raised.dtype, raised.shape) == (np.float32, scores.shape)
+    for column, name in enumerate(classes.names):
+        is_added = name != classes.taxonomy.root  # the root is no ancestor that would be added
+        names = {name, *(networkx.descendants(graph, name) if is_added else ())}
+        below = [classes.names.index(one) for one in names if one in classes.names]
+        assert np.array_equal(raised[:, column], before[:, below].max(axis=1))
+    assert np.array_equal(scores, before)
+    assert np.array_equal(raise_ancestors(raised, classes), raised)
+
+
+@given(scored_classes(), st.floats(0, 1, width=32))
+def test_with_one_threshold_raised_scores_choose_what_adding_ancestors_gives(case, threshold):
+    classes, scores = case
+    added = apply_hierarchy(scores >= threshold, "add-ancestors", classes)
+    assert np.array_equal(raise_ancestors(scores, classes) >= threshold, added)
+
+
+def test_scores_of_labels_without_a_hierarchy_stay_as_they_are():
+    scores = np.array([[0.25, 0.75]], np.float32)
+    assert raise_ancestors(scores, Classes(("a", "b"), Taxonomy.from_edges((), labels=["a", "b"]))) is scores
+    assert raise_ancestors(scores[:, :0], Classes((), Taxonomy.from_edges((), labels=["a"]))).shape == (1, 0)
 
 
 @given(decisions())

@@ -1,11 +1,13 @@
 """Joined models: members, names and frequencies; interrupted, saved, from stores, with labels that nobody used."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import taxocaps.scorers.linear
 from taxocaps.corpus.document import Document
 from taxocaps.errors import ConfigError, ModelError
 from taxocaps.explanations.explain import explain_document
@@ -201,6 +203,35 @@ def test_validation_documents_are_learned_from_too(corpus, tmp_path):
     assert any("validation documents are learned from" in message for message in told)
 
 
+def test_members_for_which_there_is_no_time_are_left_out(corpus, tmp_path, monkeypatch):
+    monkeypatch.setattr(taxocaps.scorers.linear, "_COUNTING", 1.0)  # as if there were many more documents
+    told = []
+    files = TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv")
+    report = train(files, tmp_path / "model", model="auto", time="5s", tell=told.append)
+    assert [one["name"] for one in report.card.standings] == ["words", "joined"]
+    assert sorted(path.name for path in (tmp_path / "model" / "members").iterdir()) == ["words"]
+    assert any(re.search("no time for pairs and characters: --time [0-9]+m would do", message) for message in told)
+    assert load_model(tmp_path / "model").config.members.keys() == {"words"}
+
+
+def test_a_member_that_only_disturbs_is_left_out(corpus, tmp_path):
+    options = {"model": "SVM+LR", "choose": True, "members": {"LR": {"bag": {"max_features": 1}}}}
+    report = train(TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv"), tmp_path / "model", **options)
+    used = {one["name"]: one["is_used"] for one in report.card.standings}
+    assert used["SVM"]
+    assert set(load_model(tmp_path / "model").scorer.members) == {name for name in ("SVM", "LR") if used[name]}
+
+
+@pytest.mark.parametrize("left_out", ["name", "frequency", "rank", "taxonomy", "length", "characters"])
+def test_evidence_can_be_left_out(left_out, corpus, tmp_path):
+    files = TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv")
+    train(files, tmp_path / "model", model="auto", without=left_out, folds=2)
+    scorer = load_model(tmp_path / "model").scorer
+    assert left_out not in scorer.evidence.groups.values()
+    (found,) = predict(tmp_path / "model", ["Cargo for the harbour."])
+    assert found.labels[0].label == "shipping"
+
+
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_a_handful_of_documents_is_enough(corpus, tmp_path, count):
     lines = (corpus / "train.jsonl").read_text().splitlines(keepends=True)
@@ -232,6 +263,11 @@ def test_damaged_trees_are_noticed(model, tmp_path):
     ("options", "message"),
     [
         ({"members": {}}, "members is a section"),
+        (
+            {"members": {"one": {"scorer": "linear"}}, "without": ["two"]},
+            "there is no 'two'; there are one, rank",
+        ),
+        ({"members": {"one": {"scorer": "linear"}}, "without": ["one"]}, "one member must stay"),
         ({"members": {"one": {}}}, r"members\.one must name its kind of scorer"),
         ({"members": {"one": {"scorer": "linear", "bag": {"features": "letters"}}}}, r"bag\.features must be one of"),
     ],

@@ -38,7 +38,7 @@ SCORES = np.array([[0.2, 0.9, 0.4, 0.1], [0.3, 0.2, 0.1, 0.25], [0, 0, 0, 0]], n
 """The last document has no words."""
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def model(keywords):
     """A model whose thresholds are 0.5, 0.5, 0.5 and 0.2."""
 
@@ -115,11 +115,33 @@ def test_raw_and_calibrated_scores(model, encode):
     assert each[3] == pytest.approx(np.e / (np.e + 3))  # one third of the odds, times e
 
 
-def test_no_texts(model, encode):
-    none = encode(model().scorer, [])
-    assert model().scores(none).shape == (0, 4)
-    assert model().choose(model().scores(none)).shape == (0, 4)
-    assert list(model().predictions([], model().scores(none))) == []
+@pytest.mark.parametrize("hierarchy", ["as-is", "add-ancestors"])
+def test_no_texts(model, encode, hierarchy):
+    made = model(hierarchy)
+    none = encode(made.scorer, [])
+    assert made.scores(none).shape == (0, 4)
+    assert made.choose(made.own_scores(none)).shape == (0, 4)
+    assert list(made.predictions([], made.own_scores(none))) == []
+
+
+def test_where_ancestors_are_added_none_is_less_probable_than_what_is_below_it(model, encode):
+    made = model("add-ancestors")
+    documents = encode(made.scorer, ["oil oil grain trade", "trade art", ""])
+    own = made.own_scores(documents)
+    assert own.tolist() == [[0.25, 0.5, 0.25, 0], [0.5, 0, 0, 0.5], [0, 0, 0, 0]]
+    assert made.scores(documents).tolist() == [[0.5, 0.5, 0.25, 0], [0.5, 0, 0, 0.5], [0, 0, 0, 0]]
+    for hierarchy in ("as-is", "drop-orphans"):
+        assert np.array_equal(model(hierarchy).scores(documents), own)
+
+
+@given(st.lists(st.lists(st.integers(0, 4).map(lambda number: number / 4), min_size=4, max_size=4), min_size=1))
+def test_the_score_of_a_label_is_the_same_wherever_it_is_shown(model, rows):
+    made, own = model("add-ancestors"), np.array(rows, np.float32)
+    documents, shown, as_they_are = [Document("x")] * len(own), made.consistent(own), {"hierarchy": "as-is"}
+    for wanted, options in ((shown, {}), (shown, {"threshold": 0.0}), (shown, {"top_k": 2}), (own, as_they_are)):
+        found = made.predictions(documents, own, DecisionOptions(**options))
+        for row, prediction in zip(wanted, found, strict=True):
+            assert all(one.score == row[TOPICS.names.index(one.label)] for one in prediction.labels)
 
 
 def test_predictions_have_names_in_the_language_of_the_model_and_all_paths(keywords):
@@ -130,7 +152,7 @@ def test_predictions_have_names_in_the_language_of_the_model_and_all_paths(keywo
     config = keywords.Config(text=TextConfig(language="de"))
     classes = Classes(("trade", "energy", "oil"), taxonomy)
     thresholds, counts = np.full(3, 0.5, np.float32), np.ones(3, np.int64)
-    fitted = FittedModel(NAME, config, keywords(config, classes), Calibration(), thresholds, "as-is", counts)
+    fitted = FittedModel(NAME, config, keywords(config, classes), Calibration(2.0), thresholds, "as-is", counts)
     scores = np.array([[0.1, 0.2, 0.9]], np.float32)
     (found,) = fitted.predictions([Document("oil", id="7")], scores)
     assert found.as_dict() == {
@@ -164,6 +186,17 @@ def test_labels_that_no_training_document_carries_are_told(model):
         (found,) = fitted.predictions([Document("oil")], SCORES[:1], options)
         assert {one.label for one in found.labels if one.unseen} == wanted
         assert {one["label"] for one in found.as_dict()["labels"] if "unseen" in one} == wanted
+    (found,) = model("add-ancestors", counts=(0, 9, 9, 9)).predictions([Document("oil")], SCORES[:1], options)
+    assert not any(one.unseen for one in found.labels)  # documents carry what is below trade
+
+
+def test_scores_that_are_no_probabilities_say_so(model):
+    few, curved = model(), model(calibration=Calibration(2.0, 0.5))
+    assert (few.is_calibrated, few.card().is_calibrated) == (False, False)
+    assert (curved.is_calibrated, curved.card().is_calibrated) == (True, True)
+    for fitted in (few, curved):
+        for found in fitted.predictions([Document("oil"), Document("x")], SCORES[:2]):
+            assert found.as_dict().get("is_calibrated", True) is found.is_calibrated is fitted.is_calibrated
 
 
 def test_macro_averages_are_over_labels_with_training_documents(model):
@@ -218,7 +251,7 @@ def test_fitting_decides_calibration_and_thresholds_on_validation_documents(lear
     assert model.validation.calibration_error < model.metrics["raw_calibration_error"]
     assert model.counts.dtype == np.int64
     assert model.counts.tolist() == [0, 30, 0, 45]
-    scores = model.scores(examples.documents)
+    scores = model.own_scores(examples.documents)
     chosen, own = (model.choose(scores, DecisionOptions(hierarchy=one)).toarray() for one in (None, "as-is"))
     counted = np.where(model.counts > 0, chosen, own)  # added ancestors that no document carries do not count
     found = flat_metrics(examples.labels, csr_array(counted))
@@ -261,13 +294,13 @@ def test_measured_on_its_validation_documents_a_model_is_as_good_as_it_says(lear
     # Some texts have no words at all; most labels are true, so that calibration lifts a score of 0 above 0.
     texts = [*TEXTS, *[""] * 30]
     model, examples = learn(texts, [*[TOPICS.names] * len(TEXTS), *[()] * 30])
-    again = model.evaluate(examples.labels, model.scores(examples.documents))
+    again = model.evaluate(examples.labels, model.own_scores(examples.documents))
     assert again.as_dict() == model.validation.as_dict()
 
 
 def test_unseen_labels_count_in_an_evaluation(learn):
     model, examples = learn(TEXTS, LISTS)
-    scores = model.scores(examples.documents)
+    scores = model.own_scores(examples.documents)
     seen, unseen = (model.evaluate(examples.labels, scores, labels=one) for one in (None, [["music"]] * len(TEXTS)))
     assert unseen.flat.micro.recall < seen.flat.micro.recall
     assert unseen.unseen == {"music": len(TEXTS)}
@@ -346,7 +379,7 @@ def test_the_taxonomy_with_the_thresholds_of_labels_that_can_be_given(model):
 
 def test_a_real_model_end_to_end(fitted, toys, encode):
     documents, classes = encode(fitted.scorer, toys.texts), toys.classes
-    scores = fitted.scores(documents)
+    scores = fitted.own_scores(documents)
     assert scores.shape == (12, len(classes))
     assert fitted.hierarchy == "add-ancestors"
     assert fitted.classes is classes
@@ -563,7 +596,29 @@ def test_too_few_documents_for_probabilities_are_told(record):
     assert found.model.calibration.is_identity
     assert any("too few documents for probabilities" in message for message in found.told)
     asked = record(numbered(["oil", "art"] * 4), [["oil"], ["art"]] * 4, decision=DecisionConfig(calibration="none"))
-    assert asked.told == []
+    assert not any("probabilities:" in message for message in asked.told)
+
+
+def test_a_small_corpus_and_rare_labels_are_told(record):
+    lists = [["oil"], ["oil", "grain"], ["trade"], ["grain"], *[["oil"]] * 45]
+    found = record(numbered(["oil"] * 49), lists)
+    guesses = "with 49 documents, probabilities and thresholds are guesses: label more documents"
+    assert found.told[:2] == [guesses, "2 labels have only one or two documents: trade, grain"]
+    assert found.model.card().rare_labels == found.model.metrics["rare_labels"] == {"trade": 1, "grain": 2}
+    enough = record(numbered(["oil"] * 50), [["oil", "trade"]] * 49 + [["art"]])
+    assert enough.told == ["1 label has only one or two documents: art"]
+    none = record(numbered(["oil", "art"] * 100), [["oil"], ["art"]] * 100)
+    assert (none.told, none.model.card().rare_labels) == ([], {})
+
+
+def test_of_many_rare_labels_the_first_are_named(keywords, encode, tmp_path):
+    names, told = tuple(f"l{number}" for number in range(9)), []
+    scorer = keywords(keywords.Config(), Classes(names, Taxonomy.from_edges((), labels=names)))
+    examples = Examples(
+        encode(scorer, numbered(["x"] * 90)), label_matrix([[name] for name in names] * 2 + [[]] * 72, names)
+    )
+    fit_model(NAME, scorer, examples, None, FitContext(tmp_path, tell=told.append))
+    assert told[0] == "9 labels have only one or two documents: l0, l1, l2, l3, l4 and 4 more, listed in the report"
 
 
 def test_there_must_be_documents(record):

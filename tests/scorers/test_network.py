@@ -385,6 +385,23 @@ def test_a_machine_that_does_not_say(monkeypatch):
     assert "but there are" not in describe_memory(Estimate(1, 2**60), 32)
 
 
+def test_few_documents_for_a_network_are_told_and_what_training_does_about_it(small_config, toys):
+    def scorer_with(**training):
+        return NetworkScorer(small_config({"training": training}), toys.classes)
+
+    scorer = scorer_with(epochs=5, batch_size=64, min_steps=300)
+    better = "linear models, joined by --model auto, are usually better"
+    assert scorer.advice(500) == (
+        f"networks need thousands of documents, and there are 500: {better}",
+        "500 documents are 8 batches: training for 38 epochs in place of 5, 304 steps (training.min_steps)",
+    )
+    assert scorer.advice(60)[1] == (
+        "60 documents are 1 batch: training for 100 epochs in place of 5, 100 steps (training.min_steps)"
+    )
+    assert scorer.advice(3_841) == ()  # 61 batches
+    assert len(scorer_with(min_steps=0).advice(999)) == 1
+
+
 def test_people_are_told_about_weights_and_memory(fit_scorer):
     told = []
     fit_scorer(STILL, tell=told.append)

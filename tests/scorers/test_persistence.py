@@ -186,9 +186,9 @@ def test_calibration_may_be_set_by_hand(copy, fitted, toys, encode):
     edit(copy / "thresholds.json", calibrations(1, 0))
     plain = load_model(copy)
     assert plain.calibration.is_identity
-    assert np.array_equal(plain.scores(documents), fitted.raw_scores(documents))
+    assert np.array_equal(plain.own_scores(documents), fitted.raw_scores(documents))
     edit(copy / "thresholds.json", calibrations([1.0] * 9 + [2.0], 0.0))
-    last = load_model(copy).scores(documents)
+    last = load_model(copy).own_scores(documents)
     assert last[:, :9] == pytest.approx(fitted.raw_scores(documents)[:, :9], abs=1e-5)
     assert not np.allclose(last[:, 9], fitted.raw_scores(documents)[:, 9], atol=1e-3)
 

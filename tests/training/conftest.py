@@ -17,6 +17,7 @@ def make_config(**options):
     usual = {
         "epochs": 4,
         "batch_size": 8,
+        "min_steps": 0,
         "learning_rate": 0.1,
         "vectors_rate": 1.0,
         "vectors_epsilon": 1e-8,

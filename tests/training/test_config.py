@@ -38,6 +38,33 @@ def test_clipping_and_patience_can_be_switched_off():
     assert resolve(TrainingConfig, parse_override("patience=null")).patience is None
 
 
+@pytest.mark.parametrize(
+    ("documents", "epochs", "patience"),
+    [
+        (6_993, 12, 5),  # Reuters: 219 steps an epoch
+        (800, 12, 5),  # 25 steps an epoch are enough
+        (768, 13, 5),
+        (500, 19, 8),
+        (33, 150, 62),
+        (1, 240, 100),  # never more than 20 times as many
+    ],
+)
+def test_few_documents_are_read_more_often_and_training_is_as_patient(documents, epochs, patience):
+    config = TrainingConfig(epochs=12, batch_size=32, patience=5, min_steps=300).for_documents(documents)
+    assert (config.epochs, config.patience) == (epochs, patience)
+
+
+def test_the_epochs_asked_for_and_no_more():
+    config = TrainingConfig(min_steps=0, patience=None)
+    assert config.for_documents(1) == config
+    assert TrainingConfig(patience=None).for_documents(1).patience is None
+
+
+def test_several_devices_share_a_batch():
+    config = TrainingConfig(batch_size=8, devices=4)
+    assert [config.batches(documents) for documents in (0, 1, 32, 33)] == [1, 1, 1, 2]
+
+
 def test_options_survive_a_file():
     config = TrainingConfig(epochs=3, patience=None, schedule="constant")
     assert resolve(TrainingConfig, config.as_mapping()) == config

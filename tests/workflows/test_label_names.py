@@ -43,12 +43,12 @@ def test_training_with_names_is_training_with_ids(coded, toy_files, tmp_path):
     documents, taxonomy = coded
     told: list[str] = []
     train(documents, tmp_path / "ids", model="SVM", taxonomy=taxonomy, tell=told.append)
-    assert not told
+    assert not any("labels of documents" in message for message in told)
     train(toy_files.documents, tmp_path / "names", model="SVM", taxonomy=taxonomy, tell=told.append)
     assert weights(tmp_path / "names") == weights(tmp_path / "ids")
     assert load_model(tmp_path / "names").classes.names == load_model(tmp_path / "ids").classes.names
     counts = json.loads((tmp_path / "names" / "metrics.json").read_text())["label_names"]
-    assert told == [
+    assert [message for message in told if "labels of documents" in message] == [
         f"labels of documents: {counts['preferred']} by preferred name, {counts['alternative']} by alternative name"
     ]
     assert json.loads((tmp_path / "ids" / "metrics.json").read_text())["label_names"] == {"id": sum(counts.values())}

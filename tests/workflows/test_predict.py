@@ -13,7 +13,11 @@ from taxocaps.corpus.readers import CorpusConfig
 from taxocaps.corpus.writers import write_documents
 from taxocaps.errors import ConfigError, CorpusError, FileError, ModelError
 from taxocaps.scorers.persistence import load_model
+from taxocaps.taxonomy.terms import Term
+from taxocaps.taxonomy.tree import Taxonomy
+from taxocaps.workflows.evaluate import evaluate
 from taxocaps.workflows.predict import DecisionOptions, predict, predict_documents, predict_file
+from taxocaps.workflows.train import train
 
 TEXTS = ["The striker scored for his club.", "", "Astronomers saw a comet and a planet.", "the of and"]
 WORDLESS = (1, 3)
@@ -33,7 +37,7 @@ def names(prediction):
 
 
 def scores_of(model, texts=TEXTS):
-    return model.scores(model.scorer.encoder.encode([Document(text) for text in texts]))
+    return model.own_scores(model.scorer.encoder.encode([Document(text) for text in texts]))
 
 
 def label(model, options=None, texts=TEXTS):
@@ -261,3 +265,30 @@ def test_a_fitted_classifier_is_a_model(toy_model, toy_files):
     for wrong, name in ((taxocaps.TaxoCapsClassifier(), "TaxoCapsClassifier"), (7, "int")):
         with pytest.raises(ModelError, match=f"^a model is a folder or a fitted classifier; got {name} without"):
             list(taxocaps.predict(wrong, documents))
+
+
+@pytest.mark.parametrize("name", ["SVM", "auto"])
+def test_documents_with_the_lowest_labels_only_get_all_labels_above_with_names_and_paths(tmp_path, name):
+    edges = [("all", "1"), ("all", "2"), ("1", "11"), ("2", "11"), ("11", "oil"), ("2", "art")]
+    terms = {"1": [Term("Trade")], "2": [Term("Goods")], "11": [Term("Energy")]}
+    taxonomy = Taxonomy.from_edges(edges, terms=terms)
+    words = {"oil": "crude petroleum barrel refinery", "art": "painting museum gallery canvas"}
+    texts = {label: [f"{text} number {n}" for n in range(20)] for label, text in words.items()}
+    documents = [Document(text, labels=(label,)) for label, some in texts.items() for text in some]
+    write_documents(documents, tmp_path / "train.jsonl")
+    train(tmp_path / "train.jsonl", tmp_path / "model", taxonomy=taxonomy, model=name)
+    (found,) = predict(tmp_path / "model", ["a barrel of crude petroleum"])
+    assert {one.label: one.name for one in found.labels} == {"1": "Trade", "2": "Goods", "11": "Energy", "oil": "oil"}
+    assert {one.label: one.paths for one in found.labels} == {
+        "1": (("1",),),
+        "2": (("2",),),
+        "11": (("1", "11"), ("2", "11")),
+        "oil": (("1", "11", "oil"), ("2", "11", "oil")),
+    }
+    scores = {one.label: one.score for one in found.labels}
+    assert scores["1"] >= scores["11"] >= scores["oil"] <= scores["2"]
+    assert not any(one.unseen for one in found.labels)
+    (best,) = predict(tmp_path / "model", ["a barrel of crude petroleum"], top_k=1)
+    assert {one.label for one in best.labels} == set(scores)
+    measured = evaluate(tmp_path / "model", tmp_path / "train.jsonl")
+    assert (measured.flat.micro.f1, measured.ranking.precision[1]) == (1.0, 1.0)  # labels above do not count

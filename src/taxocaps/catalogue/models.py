@@ -40,6 +40,7 @@ class ModelSpec:
         axes: The options that its name decides, as nested mappings.
         usual: Options that it has unless told otherwise.
         members: The models that it joins, by name.
+        slow: Models that it joins, too, if it is given more time than usual.
     """
 
     name: str
@@ -51,6 +52,7 @@ class ModelSpec:
     axes: Mapping[str, Any]
     usual: Mapping[str, Any] = field(default_factory=dict)
     members: tuple[str, ...] = ()
+    slow: tuple[str, ...] = ()
 
     @property
     def input(self) -> str:
@@ -298,7 +300,7 @@ def _view(features: str, tokenizer: str, **bag: Any) -> Mapping[str, Any]:
         "scorer": "linear",
         "text": {"tokenizer": tokenizer},
         "bag": {"features": features, **bag},
-        "linear": {"tolerance": 1e-3},
+        "linear": {"C": None, "tolerance": 1e-3},
     }
 
 
@@ -313,12 +315,15 @@ AUTO = ModelSpec(
     {
         "text": {"tokenizer": "raw"},
         "decision": {"rule": "by-frequency"},
+        "time": 600,
+        "choose": True,
         "members": {
             "words": _view("words", "words"),
             "pairs": _view("pairs", "plain", max_features=300_000),
             "characters": _view("characters", "plain", min_documents=3, max_features=150_000),
         },
     },
+    slow=("XML-CNN", "HE-AGCRCNN"),
 )
 """The default model."""
 

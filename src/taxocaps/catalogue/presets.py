@@ -1,11 +1,12 @@
 """Named settings: the paper's own for its three data sets, the best here, and a quick one."""
 
 import difflib
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from taxocaps.catalogue.models import ModelSpec, find_model
-from taxocaps.config import Config, merge
+from taxocaps.config import Config, merge, seconds
 from taxocaps.encoding.encoders import ENCODERS
 from taxocaps.errors import ConfigError, MissingExtraError
 from taxocaps.scorers.base import SCORERS, ModelConfig
@@ -85,7 +86,8 @@ def model_config(model: str, preset: str, *layers: Mapping[str, Any], beside: Se
         kind = SCORERS[str(options["scorer"])].config_type(options)
     except MissingExtraError as error:
         raise MissingExtraError(error.library, error.extra, f"the model {spec.name}") from error
-    members = {name: model_config(name, preset).as_mapping() for name in spec.members}
+    models = (*spec.members, *(_slow_members(spec) if _has_more_time(spec, given) else ()))
+    members = {name: model_config(name, preset).as_mapping() for name in models}
     usual = merge(_preset(spec, preset), spec.usual, {"members": members} if members else {})
     sections = {section: values for section, values in usual.items() if section in kind.model_fields}
     _check_sections(spec, kind, given)
@@ -106,6 +108,23 @@ def encoding_config(model: str, preset: str, *layers: Mapping[str, Any]) -> tupl
     configs = {name: ENCODERS[name].Config for name in spec.reads}
     sections = {name: config.model_validate(options.get(config.section, {})) for name, config in configs.items()}
     return TextConfig.model_validate(options.get(TextConfig.section, {})), sections
+
+
+def _has_more_time(spec: ModelSpec, given: Mapping[str, Any]) -> bool:
+    """Whether a joined model is given more time than it usually takes."""
+    time = given.get("time")
+    return bool(spec.slow) and time is not None and seconds(time) > spec.usual["time"]
+
+
+def _slow_members(spec: ModelSpec) -> tuple[str, ...]:
+    """The models that take part if there is time; none without the libraries of networks."""
+    try:
+        SCORERS["network"]
+    except MissingExtraError as error:
+        names = " and ".join(spec.slow)
+        warnings.warn(f"{spec.name} would join {names}, too; run: pip install 'taxocaps[{error.extra}]'", stacklevel=2)
+        return ()
+    return spec.slow
 
 
 def _preset(spec: ModelSpec, name: str) -> Mapping[str, Any]:
@@ -153,10 +172,13 @@ def _check_sections(spec: ModelSpec, kind: type[ModelConfig], given: Mapping[str
 
 _SECTIONS = {
     "bag",
+    "choose",
     "join",
     "linear",
     "members",
+    "time",
     "vocabulary",
+    "without",
     "label_vectors",
     *(ENCODERS[name].Config.section for name in ENCODERS),
 }

@@ -99,6 +99,13 @@ _OPTIONS |= {
     "preset": _ConfigOption(
         "preset", str, "Named settings: default, fast, paper-rcv1, paper-eurlex or paper-reuters.", "NAME", _MODEL
     ),
+    "time": _ConfigOption(
+        "time",
+        str,
+        "How long a joined model may train, such as 10m or 2h: more members take part in more time. Default: 10m.",
+        "TIME",
+        _MODEL,
+    ),
     "seed": _ConfigOption("seed", int, "Random seed. Default: 0.", None, _MODEL),
     "epochs": _ConfigOption("training.epochs", int, "The largest number of epochs.", None, _MODEL),
     "devices": _ConfigOption("training.devices", int, "Processes or GPUs that share the work.", None, _MODEL),

@@ -213,6 +213,13 @@ class Classes:
         return label_matrix([(name,) for name in self.names], self.names, self.taxonomy, "add")
 
     @cached_property
+    def descendants(self) -> "csr_array":
+        """CSR [L, L] of bool: the row of a label marks itself and those of its descendants that are columns."""
+        from scipy.sparse import csr_array
+
+        return csr_array(self.closure.T)
+
+    @cached_property
     def full_closure(self) -> "csr_array":
         """CSR [L, labels of the taxonomy] of bool: a row marks the label itself and all its ancestors but the root."""
         return label_matrix([(name,) for name in self.names], self.taxonomy.names, self.taxonomy, "add")

@@ -129,12 +129,12 @@ def _judged(
     model: FittedModel, raw: NDArray[np.float32], near_misses: int, asked: Sequence[int]
 ) -> tuple[JudgedLabel, ...]:
     """The labels given, the most probable first, then those that missed by least, and those that were asked about."""
-    scores = model.calibration.apply(raw)
-    given = set(model.choose(scores).indices.tolist())
+    own = model.calibration.apply(raw)
+    scores, given = model.consistent(own), set(model.choose(own).indices.tolist())
     others = [column for column in range(len(model.classes)) if column not in given]
     others.sort(key=lambda column: model.thresholds[column] - scores[0, column])
     missed = [column for rank, column in enumerate(others) if rank < near_misses or column in asked]
-    ordered = [*sorted(given, key=lambda column: -scores[0, column]), *missed]
+    ordered = [*sorted(given, key=lambda column: (-scores[0, column], column)), *missed]
     has_thresholds = not DECISION_RULES[model.config.decision.rule].takes_best
     names = model.classes.names
     return tuple(

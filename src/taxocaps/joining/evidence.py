@@ -13,9 +13,12 @@ from taxocaps.corpus.labels import Classes
 from taxocaps.joining.names import LabelNames
 from taxocaps.metrics.calibration import logit
 
-__all__ = ["EvidenceMaker", "Pairs"]
+__all__ = ["KINDS", "EvidenceMaker", "Pairs"]
 
 Dense = NDArray[np.float32]
+
+KINDS = ("rank", "frequency", "name", "taxonomy", "length")
+"""The kinds of evidence beside the scores of members."""
 
 _FURTHER = 10
 """Candidates of each source beyond three times the mean number of labels of a document."""
@@ -45,43 +48,41 @@ class EvidenceMaker:
 
     Attributes:
         members: The names of the members.
-        names: The measurements of names; none without them.
         classes: The labels of the columns.
         candidates: Labels of each document that are looked at for each source of evidence.
+        without: Kinds of evidence that are left out; without `name`, labels are known by their documents only.
     """
 
     members: tuple[str, ...]
-    names: tuple[str, ...]
     classes: Classes
     candidates: int
+    without: tuple[str, ...] = ()
 
     @staticmethod
     def candidates_for(labels: csr_array) -> int:
         """How many labels of a document may be true, from the labels of training documents."""
         return int(np.ceil(3 * labels.nnz / max(1, labels.shape[0]))) + _FURTHER
 
+    @cached_property
+    def groups(self) -> Mapping[str, str]:
+        """The kind of evidence of each feature: a member, `members together` or one of `KINDS`."""
+        of_scores = {"mean": "members together", **dict.fromkeys(("to best", "best", "second", "rank"), "rank")}
+        of_names = dict.fromkeys((*LabelNames.features, "likeness to best", "parent's name"), "name")
+        relations = dict.fromkeys(("parent", "child", "sibling"), "taxonomy")
+        kinds = {member: member for member in self.members}
+        kinds |= {**of_scores, "frequency": "frequency", **of_names, **relations, "length": "length"}
+        return {feature: kind for feature, kind in kinds.items() if kind not in self.without}
+
     @property
     def features(self) -> tuple[str, ...]:
         """The names of the columns of `Pairs.rows`."""
-        relations = ("parent", "child", "sibling", *(("parent's name",) if self.names else ()))
-        likeness = ("likeness to best",) if self.names else ()
-        return (*self.members, *_OF_SCORES, "frequency", *self.names, *likeness, *relations, "length")
+        return tuple(self.groups)
 
     @property
     def rising(self) -> list[bool]:
         """For each feature whether it only ever speaks for a label, as scores and what a name has in common do."""
         known = {*self.members, "mean", *LabelNames.rising}
         return [feature in known for feature in self.features]
-
-    @cached_property
-    def groups(self) -> Mapping[str, str]:
-        """The kind of evidence of each feature: a member, `name`, `frequency`, `rank`, `taxonomy` or `length`."""
-        kinds = {member: member for member in self.members}
-        kinds |= {"frequency": "frequency", "length": "length", "mean": "members together"}
-        kinds |= dict.fromkeys((*self.names, "likeness to best", "parent's name"), "name")
-        kinds |= dict.fromkeys(("to best", "best", "second", "rank"), "rank")
-        kinds |= dict.fromkeys(("parent", "child", "sibling"), "taxonomy")
-        return {feature: kinds[feature] for feature in self.features}
 
     def pairs(
         self, scores: Sequence[Dense], names: Mapping[str, Dense], counts: NDArray[Any], lengths: NDArray[Any]
@@ -90,53 +91,46 @@ class EvidenceMaker:
 
         Args:
             scores: The scores of each member, float32 [documents, L] from 0 to 1.
-            names: The measurements of names, float32 [documents, L] each.
+            names: The measurements of names, float32 [documents, L], or [L] if all documents share them; none if
+                names are no evidence.
             counts: Training documents of each label, [L] or [documents, L]; members know nothing of one without any.
             lengths: The number of words of each document, [documents].
         """
         counts = np.broadcast_to(counts, scores[0].shape)
         is_read = np.any([one.any(axis=1) for one in scores], axis=0)  # by some member
-        is_known = (counts > 0) & is_read[:, None]
-        logits = [np.where(is_known, logit(one), np.float32(np.nan)) for one in scores]
-        mean = np.mean(logits, axis=0)  # NaN for a label without training documents
-        found = self._candidates(mean, names)
-        documents, labels = np.nonzero(found)
-        columns = [one[documents, labels] for one in logits]
-        columns += self._of_scores(mean, documents, labels)
-        columns.append(np.log1p(counts[documents, labels]))
-        columns += [names[name][documents, labels] for name in self.names]
-        if self.names:
-            likeness = names["likeness"]
-            columns.append(likeness[documents, labels] - likeness.max(axis=1)[documents])
-        columns += [_best_of(related, mean, documents, labels) for related in self._relatives]
-        if self.names:
-            columns.append(_best_of(self._relatives[0], names["coverage"], documents, labels))
-        columns.append(np.log1p(lengths)[documents])
-        return Pairs(documents, labels, np.stack(columns, axis=1).astype(np.float32))
+        mean: Dense = np.zeros_like(scores[0])
+        for one in scores:
+            mean += logit(one) / np.float32(len(scores))
+        mean[(counts == 0) | ~is_read[:, None]] = np.nan  # members know nothing
+        documents, labels = np.nonzero(self._candidates(mean, names))
+        values = mean[documents, labels]
+        parents, children, siblings = self._relatives
+        columns: dict[str, Dense] = {
+            **{
+                member: np.where(np.isnan(values), np.nan, logit(one[documents, labels]))
+                for member, one in zip(self.members, scores, strict=True)
+            },
+            **_compared(values, documents),
+            "frequency": np.log1p(counts[documents, labels]),
+            **{name: one[documents, labels] if one.ndim > 1 else one[labels] for name, one in names.items()},
+            "parent": _best_of(parents, mean, documents, labels),
+            "child": _best_of(children, mean, documents, labels),
+            "sibling": _best_of(siblings, mean, documents, labels),
+            "length": np.log1p(lengths)[documents],
+        }
+        if names:
+            columns["likeness to best"] = columns["likeness"] - names["likeness"].max(axis=1)[documents]
+            columns["parent's name"] = _best_of(parents, names["coverage"], documents, labels)
+        rows = np.stack([columns[feature] for feature in self.features], axis=1)
+        return Pairs(documents, labels, rows.astype(np.float32))
 
     def _candidates(self, mean: Dense, names: Mapping[str, Dense]) -> NDArray[np.bool_]:
         """The labels with the best scores of members, and those with the best names; bool [documents, L]."""
         found = _best(np.where(np.isnan(mean), -np.inf, mean), self.candidates)
-        if self.names:
+        if names:
             alike = names["coverage"] + names["likeness"] + 0.5 * (names["phrases"] > 0)
             found |= _best(np.where(alike > 0, alike, -np.inf), _FURTHER)
         return found
-
-    @staticmethod
-    def _of_scores(mean: Dense, documents: NDArray[np.int64], labels: NDArray[np.int64]) -> list[Dense]:
-        """The mean score of a label, and how it compares with those of other labels of the document."""
-        known = np.where(np.isnan(mean), -np.inf, mean)
-        top = -np.partition(-known, min(1, known.shape[1] - 1), axis=1)[:, :2]
-        best, second = top[:, 0], top[:, -1]
-        ranks = np.argsort(np.argsort(-known, axis=1, kind="stable"), axis=1, kind="stable")
-        values = mean[documents, labels]
-        finite = [np.where(np.isfinite(one), one, np.nan) for one in (best, second)]
-        return [
-            values,
-            values - finite[0][documents],
-            *(one[documents] for one in finite),
-            np.log1p(ranks[documents, labels]),
-        ]
 
     @cached_property
     def _relatives(self) -> tuple[csr_array, ...]:
@@ -149,7 +143,20 @@ class EvidenceMaker:
         return parents, children, siblings
 
 
-_OF_SCORES = ("mean", "to best", "best", "second", "rank")
+def _compared(values: Dense, documents: NDArray[np.int64]) -> dict[str, Dense]:
+    """The mean scores of pairs, and how each compares with those of other labels of its document.
+
+    Args:
+        values: [pairs], NaN for a label that no member knows.
+        documents: [pairs], ascending.
+    """
+    order = np.lexsort((-values, documents))  # NaN last
+    starts = np.searchsorted(documents, documents)  # the first pair of the same document
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.arange(len(order)) - starts
+    ends = np.searchsorted(documents, documents, side="right")
+    best, second = values[order[starts]], values[order[np.minimum(starts + 1, ends - 1)]]
+    return {"mean": values, "to best": values - best, "best": best, "second": second, "rank": np.log1p(ranks)}
 
 
 def _relation(lists: Sequence[Sequence[int]], count: int) -> csr_array:

@@ -65,20 +65,12 @@ class LabelNames:
     """What documents have in common with the names of labels.
 
     Attributes:
-        features: The names of the measurements.
+        rising: The measurements that never speak against a label when they are larger.
+        features: All measurements.
     """
 
-    features = (
-        "coverage",
-        "full coverage",
-        "phrases",
-        "first phrase",
-        "likeness",
-        "words of the name",
-        "rarity of the name",
-    )
     rising = ("coverage", "full coverage", "phrases", "first phrase", "likeness")
-    """The measurements that never speak against a label when they are larger."""
+    features = (*rising, "words of the name", "rarity of the name")
 
     def __init__(self, terms: Sequence[Sequence[str]], titles: Sequence[str], text: TextConfig) -> None:
         """Prepare the names of labels.
@@ -106,20 +98,23 @@ class LabelNames:
         )
 
     def evidence(self, documents: EncodedDocuments) -> dict[str, Dense]:
-        """All measurements of some documents with raw tokens, each float32 [documents, labels]."""
+        """All measurements of some documents with raw tokens.
+
+        Returns:
+            float32 [documents, labels] for each of `rising`, [labels] for others: these are the same in all documents.
+        """
         parts = self._parts(documents)
         counts, first = self._phrases.find(parts)
-        shape = (len(documents), len(self._starts))
         found = {
             "coverage": self._by_label(self._covered(parts, self._weights)),
             "full coverage": self._covered(parts, self._title_weights),
             "phrases": np.log1p(self._by_label(counts)),
             "first phrase": self._by_label(first),
             "likeness": self._likeness(documents),
-            "words of the name": np.broadcast_to(self._best_of_label(self._lengths), shape),
-            "rarity of the name": np.broadcast_to(self._best_of_label(self._rarity), shape),
+            "words of the name": self._best_of_label(self._lengths),
+            "rarity of the name": self._best_of_label(self._rarity),
         }
-        return {name: np.ascontiguousarray(values, np.float32) for name, values in found.items()}
+        return {name: values.astype(np.float32, copy=False) for name, values in found.items()}
 
     def save(self, folder: Path) -> dict[str, NDArray[Any]]:
         """Write the vocabularies into a folder; returns the arrays to be saved with others."""

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from taxocaps.compiled import kernel, random_below
 
-__all__ = ["add_rows", "descend_gram", "descend_label", "descend_paths", "violations"]
+__all__ = ["add_products", "add_rows", "descend_gram", "descend_label", "descend_paths", "violations"]
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
@@ -29,6 +29,16 @@ def add_rows(data: Float32s, indices: Int32s, starts: Int64s, factors: Float64s,
             total[last] += factor
             for i in range(starts[row], starts[row + 1]):
                 total[indices[i]] += factor * data[i]
+
+
+@kernel
+def add_products(gram: Float32s, factors: Float64s, total: Float64s) -> None:
+    """Add the products of each document with all others, [n, n], times its factor, [n], to `total`, [n]."""
+    for row in range(len(factors)):
+        factor = factors[row]
+        if factor != 0:
+            for i in range(len(total)):
+                total[i] += factor * gram[row, i]
 
 
 @kernel

@@ -3,9 +3,11 @@
 Fitting imports scikit-learn or numba; scores and contributions need neither.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +16,38 @@ from scipy.sparse import csr_array
 from taxocaps.corpus.labels import Classes
 from taxocaps.linear.config import LinearConfig
 from taxocaps.linear.model import LinearTask, LinearWeights, Nodes
-from taxocaps.linear.one_vs_rest import fit_each_one_vs_rest, fit_one_vs_rest, logistic_scores
+from taxocaps.linear.one_vs_rest import OneVsRest, logistic_scores
 from taxocaps.linear.recursive import fit_recursive
 from taxocaps.linear.structured import fit_structured, structured_scores
 from taxocaps.linear.top_down import fit_top_down, top_down_scores
 
-__all__ = ["METHODS", "Method", "word_contributions"]
+__all__ = ["METHODS", "Classifiers", "Method", "word_contributions"]
+
+
+class Classifiers(Protocol):
+    """The classifiers of all labels over the same documents."""
+
+    def fit(self) -> LinearWeights:
+        """The weights of classifiers fitted to all documents."""
+
+    def margins_without(self, left_out: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The margins of some documents by classifiers fitted to all others; float32 [left out, K]."""
+
+
+@dataclass(frozen=True)
+class _Refitted:
+    """The classifiers of a method that begins anew for each set of documents."""
+
+    task: LinearTask
+    method: Callable[[LinearTask], LinearWeights]
+
+    def fit(self) -> LinearWeights:
+        return self.method(self.task)
+
+    def margins_without(self, left_out: NDArray[np.int64]) -> NDArray[np.float32]:
+        rest = np.setdiff1d(np.arange(self.task.X.shape[0]), left_out, assume_unique=True)
+        weights = self.method(replace(self.task, X=self.task.X[rest], Y=self.task.Y[rest]))
+        return weights.margins(self.task.X[left_out])
 
 
 @dataclass(frozen=True)
@@ -27,30 +55,24 @@ class Method:
     """A linear method.
 
     Attributes:
-        fit: Fits weights with K rows; what they stand for depends on the method.
+        prepare: Takes a task; its classifiers have K rows of weights, and what they stand for depends on the method.
         scores: Turns margins, [n, K], into scores, float32 [n, L], from 0 to 1.
-        fit_each: Fits the same to several subsets of the documents, given as their indices.
     """
 
-    fit: Callable[[LinearTask], LinearWeights]
+    prepare: Callable[[LinearTask], Classifiers]
     scores: Callable[[NDArray[np.float32], Classes], NDArray[np.float32]]
-    fit_each: Callable[[LinearTask, Iterable[NDArray[np.int64]]], Iterator[LinearWeights]] | None = None
 
-    def fit_subsets(self, task: LinearTask, subsets: Iterable[NDArray[np.int64]]) -> Iterator[LinearWeights]:
-        """Weights fitted to one subset of the documents after another."""
-        if self.fit_each is not None:
-            yield from self.fit_each(task, subsets)
-        else:
-            for documents in subsets:
-                yield self.fit(replace(task, X=task.X[documents], Y=task.Y[documents]))
+    def fit(self, task: LinearTask) -> LinearWeights:
+        """The weights of classifiers fitted to all documents of a task."""
+        return self.prepare(task).fit()
 
 
 METHODS: Mapping[str, Method] = MappingProxyType(
     {
-        "flat": Method(fit_one_vs_rest, logistic_scores, fit_each_one_vs_rest),
-        "top_down": Method(fit_top_down, top_down_scores),
-        "recursive": Method(fit_recursive, logistic_scores),
-        "structured": Method(fit_structured, structured_scores),
+        "flat": Method(OneVsRest, logistic_scores),
+        "top_down": Method(partial(_Refitted, method=fit_top_down), top_down_scores),
+        "recursive": Method(partial(_Refitted, method=fit_recursive), logistic_scores),
+        "structured": Method(partial(_Refitted, method=fit_structured), structured_scores),
     }
 )
 """The methods, by `LinearConfig.structure`."""

@@ -1,10 +1,10 @@
 """One-vs-rest classifiers: binary problems over the same documents."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import Any, TypeAlias
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,20 +19,19 @@ __all__ = [
     "CERTAIN",
     "BinaryProblems",
     "Documents",
-    "fit_each_one_vs_rest",
+    "OneVsRest",
     "fit_one_vs_rest",
     "fit_problems",
     "logistic_scores",
 ]
+
+T = TypeVar("T")
 
 Documents: TypeAlias = NDArray[np.integer]
 """The sorted indices of documents."""
 
 CERTAIN = 30.0
 """The margin of a problem with positives only; -CERTAIN with negatives only. Its logistic function is 1 in float32."""
-
-_Solution: TypeAlias = tuple[SparseRow, float, bool]
-"""The weights and the intercept of a problem, and whether the solver converged."""
 
 _PROBLEMS_PER_CALL = 16
 """Problems that a thread is given at a time."""
@@ -56,17 +55,35 @@ def fit_one_vs_rest(task: LinearTask) -> LinearWeights:
     Returns:
         Weights with a row for each label.
     """
-    (weights,) = fit_each_one_vs_rest(task, [np.arange(task.X.shape[0])])
-    return weights
+    return OneVsRest(task).fit()
 
 
-def fit_each_one_vs_rest(task: LinearTask, subsets: Iterable[Documents]) -> Iterator[LinearWeights]:
-    """The same for several subsets of the documents, such as all but one fold; what they share is prepared once."""
-    count, positives = len(task.classes), documents_by_label(task.Y)
-    solver = _Solver(task)
-    for documents in subsets:
-        chosen = tuple(np.intersect1d(found, documents, assume_unique=True) for found in positives)
-        yield solver.fit([BinaryProblems(documents, tuple(range(count)), chosen)], np.zeros(count, np.float32))
+class OneVsRest:
+    """The classifiers of all labels, fitted to all documents or to all but some; what these share is prepared once."""
+
+    def __init__(self, task: LinearTask) -> None:
+        """Prepare the documents of a task."""
+        self._solver, self._positives = _Solver(task), documents_by_label(task.Y)
+        self._documents = np.arange(task.X.shape[0])
+        self._duals: dict[int, _Dual] = {}
+
+    def fit(self) -> LinearWeights:
+        """The weights that `fit_one_vs_rest` finds; later fits without some documents begin with them."""
+        constants = np.zeros(len(self._positives), np.float32)
+        return self._solver.fit([self._problems(self._documents)], constants, self._duals)
+
+    def margins_without(self, left_out: Documents) -> NDArray[np.float32]:
+        """The margins of some documents by classifiers that were fitted to all others; float32 [left out, L].
+
+        Args:
+            left_out: The sorted indices of these documents.
+        """
+        rest = np.setdiff1d(self._documents, left_out, assume_unique=True)
+        return self._solver.margins(self._problems(rest), left_out, self._duals)
+
+    def _problems(self, documents: Documents) -> "BinaryProblems":
+        chosen = tuple(np.intersect1d(found, documents, assume_unique=True) for found in self._positives)
+        return BinaryProblems(documents, tuple(range(len(chosen))), chosen)
 
 
 def logistic_scores(margins: NDArray[np.float32], classes: Classes) -> NDArray[np.float32]:
@@ -93,6 +110,12 @@ class BinaryProblems:
     rows: tuple[int, ...]
     positives: tuple[Documents, ...]
 
+    @property
+    def constants(self) -> list[float | None]:
+        """The margins of problems with positives or negatives only; None for others."""
+        certain = {0: -CERTAIN, len(self.documents): CERTAIN}
+        return [certain.get(len(found)) for found in self.positives]
+
     def parts(self) -> Iterator["BinaryProblems"]:
         """The same in parts that are small enough for parallel threads."""
         for start in range(0, len(self.rows), _PROBLEMS_PER_CALL):
@@ -111,7 +134,7 @@ def fit_problems(task: LinearTask, problems: Sequence[BinaryProblems], constants
         problems: The problems.
         constants: float32 [K], the intercepts of the rows that no problem fills.
     """
-    return _Solver(task).fit(problems, constants)
+    return _Solver(task).fit(problems, constants, {})
 
 
 class _Solver:
@@ -121,22 +144,61 @@ class _Solver:
         self._X = csr_array(task.X, dtype=np.float32)
         self._task = task
 
-    def fit(self, problems: Sequence[BinaryProblems], constants: NDArray[np.float32]) -> LinearWeights:
-        """Solve problems; see `fit_problems`."""
-        parts = [part for group in problems for part in group.parts()]
+    def fit(
+        self, problems: Sequence[BinaryProblems], constants: NDArray[np.float32], duals: dict[int, "_Dual"]
+    ) -> LinearWeights:
+        """Solve problems, see `fit_problems`; what was found is kept in `duals`, by row."""
         rows: list[SparseRow] = [(np.empty(0, np.int32), np.empty(0, np.float32))] * len(constants)
         intercept = constants.copy()
+
+        def finish(space: _Space, solved: list[_Descent]) -> list[tuple[SparseRow, float, _Dual]]:
+            found = space.rows(solved, self._task.config.drop_below)
+            return [(*row, one.dual) for row, one in zip(found, solved, strict=True)]
+
+        for part, found in self._solved(problems, {}, finish):
+            for row, constant, (weights, offset, dual) in zip(part.rows, part.constants, found, strict=True):
+                rows[row], duals[row] = weights, dual
+                intercept[row] = offset if constant is None else constant
+        return LinearWeights(stack(rows, self._X.shape[1]), intercept)
+
+    def margins(
+        self, problems: BinaryProblems, documents: Documents, duals: Mapping[int, "_Dual"]
+    ) -> NDArray[np.float32]:
+        """The margins of some documents for each problem, in the order of the rows; `duals` are start values."""
+        margins = np.empty((len(documents), len(problems.rows)), np.float32)
+
+        def finish(space: _Space, solved: list[_Descent]) -> NDArray[np.float32]:
+            return space.margins(solved, documents)
+
+        for part, found in self._solved([problems], duals, finish):
+            margins[:, part.rows] = found
+            for row, constant in zip(part.rows, part.constants, strict=True):
+                if constant is not None:
+                    margins[:, row] = constant
+        return margins
+
+    def _solved(
+        self,
+        problems: Sequence[BinaryProblems],
+        duals: Mapping[int, "_Dual"],
+        finish: Callable[["_Space", list["_Descent"]], T],
+    ) -> Iterator[tuple[BinaryProblems, T]]:
+        """Parts of the problems with what `finish` makes of their solutions; parallel threads do both."""
+        parts = [part for group in problems for part in group.parts()]
         done, total, unfinished = 0, sum(len(part.rows) for part in parts), 0
         space = self._products if self._is_wide(total) else self._features
+
+        def solve(part: BinaryProblems) -> tuple[T, int]:
+            solved = self._solve(space, part, duals)
+            return finish(space, solved), sum(not descent.has_converged for descent in solved)
+
         with ThreadPoolExecutor(self._task.threads) as pool:
-            for part, solutions in zip(parts, pool.map(partial(self._solve, space), parts), strict=True):
-                for row, (weights, constant, has_converged) in zip(part.rows, solutions, strict=True):
-                    rows[row], intercept[row] = weights, constant
-                    unfinished += not has_converged
+            for part, (found, failed) in zip(parts, pool.map(solve, parts), strict=True):
+                yield part, found
                 done += len(part.rows)
+                unfinished += failed
                 note = f"{unfinished} stopped at linear.iterations" if unfinished else ""
                 self._task.progress("classifiers", done, total, note)
-        return LinearWeights(stack(rows, self._X.shape[1]), intercept)
 
     def _is_wide(self, problems: int) -> bool:
         """Whether documents are so few, and problems so many, that the products of all documents save time."""
@@ -151,41 +213,40 @@ class _Solver:
     def _products(self) -> "_Products":
         return _Products(self._X)
 
-    def _solve(self, space: "_Features | _Products", problems: BinaryProblems) -> list[_Solution]:
+    def _solve(self, space: "_Space", problems: BinaryProblems, duals: Mapping[int, "_Dual"]) -> list["_Descent"]:
         documents = problems.documents.astype(np.int64)
-        solved = [self._solve_one(space, documents, positives) for positives in problems.positives]
-        rows = space.rows([descent for descent, _ in solved], self._task.config.drop_below)
         return [
-            (row, _constant(positives, documents, intercept), has_converged)
-            for positives, (row, intercept), (_, has_converged) in zip(problems.positives, rows, solved, strict=True)
+            self._descend(space, documents, positives, duals.get(row))
+            for row, positives in zip(problems.rows, problems.positives, strict=True)
         ]
 
-    def _solve_one(
-        self, space: "_Features | _Products", documents: NDArray[np.int64], positives: Documents
-    ) -> tuple["_Descent", bool]:
-        """The dual variables and the state of a problem, and whether the solver converged."""
-        config = self._task.config
-        descent = _Descent(np.full(self._X.shape[0], -1.0), np.zeros(self._X.shape[0], np.float32), space.start())
-        descent.signs[positives] = 1
+    def _descend(
+        self,
+        space: "_Space",
+        documents: NDArray[np.int64],
+        positives: Documents,
+        dual: "_Dual | None",
+    ) -> "_Descent":
+        """Solve one problem."""
+        config, n = self._task.config, self._X.shape[0]
+        signs, alphas = np.full(n, -1.0), np.zeros(n, np.float32)
+        signs[positives] = 1
         if len(positives) in (0, len(documents)):
-            return descent, True
+            return _Descent(signs, alphas, space.start(alphas))
+        if dual is not None:
+            inside = np.isin(dual.documents, documents, assume_unique=True)
+            alphas[dual.documents[inside]] = dual.alphas[inside]
+        descent = _Descent(signs, alphas, space.start(signs * alphas))
         for turn in range(0, config.iterations, _PASSES):
             penalty = space.penalty(descent)
             gap, cost = space.descend(descent, documents, config, self._seed(turn))
             if gap <= _GAP_FACTOR * config.tolerance * (penalty + cost):
-                return descent, True
+                return descent
             space.descend(descent, np.flatnonzero(descent.alphas), config, self._seed(turn + 1))  # support vectors
-        return descent, False
+        return replace(descent, has_converged=False)
 
     def _seed(self, turn: int) -> np.uint64:
         return np.uint64(self._task.seed) << np.uint64(32) | np.uint64(turn)
-
-
-def _constant(positives: Documents, documents: Documents, intercept: float) -> float:
-    """The intercept; that of a problem with positives or negatives only is certain."""
-    if len(positives) in (0, len(documents)):
-        return CERTAIN if len(positives) else -CERTAIN
-    return intercept
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,23 +257,45 @@ class _Descent:
         signs: float64 [n], 1 for positives, -1 for negatives.
         alphas: float32 [n], the dual variables.
         state: The weights, or the products of all documents with them.
+        has_converged: Whether the solver got to the end.
     """
 
     signs: NDArray[np.float64]
     alphas: NDArray[np.float32]
     state: NDArray[Any]
+    has_converged: bool = True
+
+    @property
+    def dual(self) -> "_Dual":
+        """What another problem can begin with."""
+        support = np.flatnonzero(self.alphas)
+        return _Dual(support, self.alphas[support])
+
+
+@dataclass(frozen=True, eq=False)
+class _Dual:
+    """The support vectors of a problem, as sorted indices of documents, and their dual variables."""
+
+    documents: NDArray[np.int64]
+    alphas: NDArray[np.float32]
 
 
 class _Features:
     """Descent over features: the state is the weights, float64 [V + 1], the intercept last."""
 
     def __init__(self, X: csr_array) -> None:
+        self._X = X
         self._rows = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int64))
         self._lengths = np.asarray(X.multiply(X).sum(axis=1), np.float64).ravel() + 1  # with the 1 of the intercept
         self._width = X.shape[1] + 1
 
-    def start(self) -> NDArray[np.float64]:
-        return np.zeros(self._width)
+    def start(self, factors: NDArray[Any]) -> NDArray[np.float64]:
+        """The weights that are the sum of all documents times their factors."""
+        from taxocaps.linear.kernels import add_rows
+
+        weights = np.zeros(self._width)
+        add_rows(*self._rows, factors.astype(np.float64), weights)
+        return weights
 
     @staticmethod
     def penalty(descent: _Descent) -> float:
@@ -229,6 +312,12 @@ class _Features:
         found: tuple[float, float] = descend_label(*self._rows, *variables, *fixed)
         return found
 
+    def margins(self, descents: Sequence[_Descent], documents: Documents) -> NDArray[np.float32]:
+        """The margins of some documents for each problem; [documents, problems]."""
+        weights = np.stack([one.state for one in descents], axis=1).astype(np.float32)
+        found: NDArray[np.float32] = self._X[documents] @ weights[:-1] + weights[-1]
+        return found
+
     @staticmethod
     def rows(descents: Sequence[_Descent], drop_below: float) -> list[tuple[SparseRow, float]]:
         """The weights and the intercept of each problem."""
@@ -242,8 +331,13 @@ class _Products:
         self._X = X
         self._gram: NDArray[np.float32] = (X @ X.T).toarray() + np.float32(1)  # with the 1 of the intercept
 
-    def start(self) -> NDArray[np.float32]:
-        return np.zeros(len(self._gram), np.float32)
+    def start(self, factors: NDArray[Any]) -> NDArray[np.float32]:
+        """The products with the weights that are the sum of all documents times their factors."""
+        from taxocaps.linear.kernels import add_products
+
+        products = np.zeros(len(self._gram))
+        add_products(self._gram, factors.astype(np.float64), products)
+        return products.astype(np.float32)
 
     @staticmethod
     def penalty(descent: _Descent) -> float:
@@ -259,6 +353,11 @@ class _Products:
         found: tuple[float, float] = descend_gram(self._gram, descent.signs, descent.alphas, descent.state, *fixed)
         return found
 
+    @staticmethod
+    def margins(descents: Sequence[_Descent], documents: Documents) -> NDArray[np.float32]:
+        """The margins of some documents for each problem; [documents, problems]."""
+        return np.stack([one.state[documents] for one in descents], axis=1)
+
     def rows(self, descents: Sequence[_Descent], drop_below: float) -> list[tuple[SparseRow, float]]:
         """The weights and the intercept of each problem: the sums of its support vectors."""
         factors = csr_array(np.stack([one.signs * one.alphas for one in descents]).astype(np.float32))
@@ -271,3 +370,6 @@ class _Products:
             row = (weights.indices[inside].astype(np.int32), weights.data[inside])
             found.append((row, float((one.signs * one.alphas).sum())))
         return found
+
+
+_Space: TypeAlias = _Features | _Products

@@ -46,6 +46,7 @@ def fit_structured(task: LinearTask) -> LinearWeights:
     from taxocaps.linear.kernels import descend_paths
 
     nodes, config = Nodes.of(task.classes), task.config
+    assert config.C is not None
     X, Y = csr_array(task.X, dtype=np.float32), csr_array(task.Y)
     examples = np.stack(Y.nonzero(), axis=1).astype(np.int32)  # [E, 2]
     labels, alphas = _initial_duals(examples, config.C)

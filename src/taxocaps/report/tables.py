@@ -20,6 +20,8 @@ _Metrics = Mapping[str, Any]
 
 _SUMMARY_HEADINGS = ("", "precision", "recall", "F1", "nDCG")
 _TOO_FEW_TO_SPLIT = 10
+_PROBABILITIES = "Scores are probabilities, for documents like those that it was trained on."
+_NO_PROBABILITIES = "Scores are not probabilities: there were too few documents, or `decision.calibration` was none."
 
 
 def evaluation_tables(evaluation: Evaluation, *, per_label: bool = False) -> "list[Table]":
@@ -50,7 +52,9 @@ def model_card(card: ModelCard) -> str:
         f"- Documents: {parts}. The model has learned from all training documents.",
         f"- Preset `{card.preset}`, seed {card.seed}; all options are in `config.yaml`.",
         f"- {card.parameters:,} parameters{epochs if card.epochs else ''}.",
+        f"- {_PROBABILITIES if card.is_calibrated else _NO_PROBABILITIES}",
         "",
+        *_rare_labels(card),
         *_measured(card),
         "## Use",
         "",
@@ -95,8 +99,19 @@ def standings_table(card: ModelCard) -> "Table":
     for heading in ("out of fold", "micro F1", "macro F1"):
         table.add_column(heading, justify="left" if heading == "out of fold" else "right")
     for one in card.standings:
-        table.add_row(one["name"], _number(one["micro_f1"]), _number(one["macro_f1"]))
+        table.add_row(_standing(one), _number(one["micro_f1"]), _number(one["macro_f1"]))
     return table
+
+
+def _standing(one: _Metrics) -> str:
+    return str(one["name"]) if one["is_used"] else f"{one['name']} (left out)"
+
+
+def _rare_labels(card: ModelCard) -> Iterator[str]:
+    if card.rare_labels:
+        yield from ("## Labels with only one or two training documents", "")
+        yield ", ".join(f"`{name}` ({count})" for name, count in card.rare_labels.items())
+        yield ""
 
 
 def _standings(card: ModelCard) -> Iterator[str]:
@@ -108,7 +123,7 @@ def _standings(card: ModelCard) -> Iterator[str]:
             "|---|---:|---:|",
         )
         for one in card.standings:
-            yield f"| {one['name']} | {_number(one['micro_f1'])} | {_number(one['macro_f1'])} |"
+            yield f"| {_standing(one)} | {_number(one['micro_f1'])} | {_number(one['macro_f1'])} |"
         yield ""
 
 

@@ -45,11 +45,17 @@ def training_page(
             "version": __version__,
             "documents": dict(card.documents),
             "is_tuned": is_tuned(card),
+            "is_calibrated": card.is_calibrated,
         },
         "summary": {name: _summary(one) for name, one in evaluations.items()},
         "history": [{name: _number(row.get(name)) for name in ("epoch", *_CURVES)} for row in fit.history],
         "levels": {name: _levels(one) for name, one in evaluations.items()},
         "labels": _labels(labels, evaluations),
+        "rare": [
+            [index, card.rare_labels[label.label]]
+            for index, label in enumerate(labels)
+            if label.label in card.rare_labels
+        ],
         "tree": _tree(taxonomy, labels),
         "reliability": _reliability(diagnosis),
         "curve": _curve(diagnosis),

@@ -23,7 +23,17 @@ from taxocaps.scorers.decision import DecisionConfig
 from taxocaps.text.pipeline import TextConfig
 from taxocaps.text.vocabulary import Vocabulary
 
-__all__ = ["SCORERS", "CrossFit", "Examples", "FitContext", "ModelConfig", "Scorer", "make_scorer", "out_of_fold"]
+__all__ = [
+    "SCORERS",
+    "CrossFit",
+    "Examples",
+    "FitContext",
+    "ModelConfig",
+    "Scorer",
+    "Workload",
+    "make_scorer",
+    "out_of_fold",
+]
 
 
 class ModelConfig(Config):
@@ -41,6 +51,9 @@ class ModelConfig(Config):
         decision: How scores become labels.
     """
 
+    fold_cost: ClassVar[float] = 1.0
+    """What fitting to all documents but a fold costs, compared with a fit to all."""
+
     scorer: str
     labels: LabelConfig = LabelConfig()
     text: TextConfig = TextConfig()
@@ -53,10 +66,23 @@ class ModelConfig(Config):
         """The encodings that the scorer reads, by name, each with its options; none for one that reads the tokens."""
         return {}
 
+    def seconds(self, workload: "Workload") -> float:
+        """About how long one core takes to fit the model once; a rule of thumb that is the same on all machines."""
+        return 0.0
+
     @property
     def gives_unseen(self) -> bool:
         """Whether labels of the taxonomy that no training document carries get columns, too."""
         return False
+
+
+@dataclass(frozen=True)
+class Workload:
+    """How much there is to learn from: documents, their words, and labels that some of them carry."""
+
+    documents: int
+    words: int
+    labels: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +94,12 @@ class Examples:
 
     def __len__(self) -> int:
         return len(self.documents)
+
+    @property
+    def workload(self) -> Workload:
+        """How much there is to learn from."""
+        labels = np.count_nonzero(np.asarray(self.labels.sum(axis=0)))
+        return Workload(len(self), int(self.documents.lengths.sum()), int(labels))
 
     def select(self, indices: NDArray[np.int64]) -> "Examples":
         """Some of them."""
@@ -206,6 +238,10 @@ class Scorer(ABC):
     @abstractmethod
     def fit(self, training: Examples, validation: Examples | None, context: FitContext) -> FitReport:
         """Learn from `training`; `validation`, if there are any, may decide when to stop."""
+
+    def advice(self, documents: int) -> tuple[str, ...]:
+        """What a person should know before this scorer learns from so many documents, in lines; that of members."""
+        return tuple(dict.fromkeys(line for member in self.members.values() for line in member.advice(documents)))
 
     def folds_for(self, documents: int) -> int:
         """The number of folds for so many training documents; 0 to hold out some of them instead."""

@@ -18,6 +18,7 @@ from taxocaps.taxonomy.tree import Taxonomy
 
 __all__ = [
     "DECISION_RULES",
+    "FEWEST_POSITIVES",
     "MOST_LABELS",
     "Calibration",
     "DecisionConfig",
@@ -29,6 +30,7 @@ __all__ = [
     "apply_hierarchy",
     "choose_labels",
     "fit_calibration",
+    "raise_ancestors",
 ]
 
 Scores = NDArray[np.float32]
@@ -37,8 +39,8 @@ Hierarchy = Literal["as-is", "add-ancestors", "drop-orphans"]
 MOST_LABELS = 1_000_000
 """The largest number of labels that can be asked for."""
 
-_FEWEST_POSITIVES = 10
-"""With fewer true labels in documents that were not learned from, no curve can be fitted."""
+FEWEST_POSITIVES = 10
+"""With fewer true labels in documents that were not learned from, there are no probabilities."""
 _PAIRS_OF_A_DOCUMENT = 50
 """Labels of a document that calibration looks at."""
 
@@ -257,7 +259,7 @@ def fit_calibration(held_out: HeldOut, counts: NDArray[np.int64]) -> Calibration
     if not len(documents):
         return Calibration()
     truth = np.asarray(held_out.labels[documents, labels]).ravel().astype(bool)
-    if truth.sum() < _FEWEST_POSITIVES or truth.all():
+    if truth.sum() < FEWEST_POSITIVES or truth.all():
         return Calibration()
     from sklearn.linear_model import LogisticRegression
 
@@ -340,6 +342,32 @@ def apply_hierarchy(chosen: NDArray[np.bool_], hierarchy: Hierarchy, classes: Cl
             if parents:
                 chosen[:, label] &= chosen[:, parents].any(axis=1)
     return chosen
+
+
+def raise_ancestors(scores: Scores, classes: Classes) -> Scores:
+    """Scores that fit the hierarchy: a label is at least as probable as every label below it.
+
+    Each score becomes the largest of its own and those of the descendants that are columns.
+
+    Args:
+        scores: float32 [documents, L].
+        classes: The labels of the columns.
+
+    Returns:
+        float32 [documents, L]; `scores` itself if no column is below another.
+    """
+    below = classes.descendants
+    if below.nnz == len(classes):
+        return scores
+    raised = np.empty_like(scores)
+    step = max(1, _SCORES_AT_ONCE // below.nnz)
+    for start in range(0, len(scores), step):
+        part = slice(start, start + step)
+        np.maximum.reduceat(scores[part, below.indices], below.indptr[:-1], axis=1, out=raised[part])
+    return raised
+
+
+_SCORES_AT_ONCE = 4_000_000
 
 
 def add_ancestors(scores: Mapping[str, float], taxonomy: Taxonomy) -> dict[str, float]:

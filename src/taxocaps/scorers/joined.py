@@ -1,27 +1,28 @@
 """Members joined: the scores of several scorers, label names, frequency and taxonomy become one probability."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import SerializeAsAny, field_validator
+from pydantic import SerializeAsAny, field_validator, model_validator
 from scipy.sparse import csr_array
 
-from taxocaps.config import Between
+from taxocaps.config import Between, Duration
 from taxocaps.encoding.documents import EncodedDocuments
 from taxocaps.errors import ConfigError, ModelError
-from taxocaps.joining.evidence import EvidenceMaker, Pairs
+from taxocaps.joining.evidence import KINDS, EvidenceMaker, Pairs
 from taxocaps.joining.names import LabelNames, label_terms
 from taxocaps.joining.trees import Trees, TreesConfig, fit_trees
 from taxocaps.metrics.calibration import logistic
 from taxocaps.metrics.classification import flat_metrics
 from taxocaps.metrics.thresholds import best_threshold
 from taxocaps.results import FitReport, Standing
-from taxocaps.scorers.base import SCORERS, CrossFit, Examples, FitContext, ModelConfig, Scorer, make_scorer
+from taxocaps.scorers.base import SCORERS, CrossFit, Examples, FitContext, ModelConfig, Scorer, Workload, make_scorer
 from taxocaps.text.pipeline import TextConfig
 from taxocaps.text.tokens import Tokens
 
@@ -35,6 +36,15 @@ _MOST_PAIRS = 600_000
 _PARTS = 3
 """Trees are fitted without one part of the documents after another, to see how many of them are best."""
 _COUNTS = (25, 50, 75, 100, 150, 200, 300)
+_LONG = 120
+_CORES = 2
+"""Cores that are taken to share the work, whatever the machine has: the same time gives the same members everywhere."""
+_MOST_COMPARED, _COMPARED_TREES = 50_000, 50
+"""Pairs and trees that members are compared by."""
+_COST_OF_MISSING = float(-np.log(1e-3))
+
+
+Dense = NDArray[np.float32]
 
 
 class JoinedModelConfig(ModelConfig):
@@ -44,8 +54,11 @@ class JoinedModelConfig(ModelConfig):
         scorer: The kind of scorer.
         text: How texts become words; with the tokenizer `raw` each member has a tokenizer of its own.
         folds: Number of folds for the scores of members; 0 takes 10 for up to 2,000 documents, 5 up to 20,000, then 3.
-        members: The options of each member, by name.
-        names: Whether the names of labels are evidence.
+        members: The options of each member, by name; the first one always takes part.
+        time: How long training may take on two cores, such as `90s`, `10m` or `2h`: further members take part in their
+            order, as far as the time suffices. Null takes all of them.
+        choose: Whether a member is left out if the others do better without it, out of fold.
+        without: Members and kinds of evidence that are left out: `name`, `frequency`, `rank`, `taxonomy` or `length`.
         join: How evidence becomes a probability.
     """
 
@@ -53,13 +66,15 @@ class JoinedModelConfig(ModelConfig):
     text: TextConfig = TextConfig(tokenizer="raw")
     folds: Annotated[int, Between(0, 20)] = 0
     members: dict[str, SerializeAsAny[ModelConfig]]
-    names: bool = True
+    time: Duration | None = None
+    choose: bool = False
+    without: tuple[str, ...] = ()
     join: TreesConfig = TreesConfig()
 
     @property
     def gives_unseen(self) -> bool:
         """By their names, if these are evidence."""
-        return self.names and self.decision.unseen
+        return "name" not in self.without and self.decision.unseen
 
     @field_validator("members", mode="before")
     @classmethod
@@ -68,6 +83,27 @@ class JoinedModelConfig(ModelConfig):
         if not isinstance(given, Mapping) or not given:
             raise ConfigError("members is a section with the options of one or several members")
         return {str(name): _member_config(str(name), options) for name, options in given.items()}
+
+    @field_validator("without", mode="before")
+    @classmethod
+    def _listed(cls, given: Any) -> Any:
+        """One text may name several, such as `name,rank`."""
+        return given.split(",") if isinstance(given, str) else given
+
+    @model_validator(mode="after")
+    def _leaves_something(self) -> Self:
+        """Only what there is can be left out, and one member stays."""
+        for name in self.without:
+            if name not in (*self.members, *KINDS):
+                raise ConfigError(f"without: there is no {name!r}; there are {', '.join((*self.members, *KINDS))}")
+        if not self.used:
+            raise ConfigError("without: one member must stay")
+        return self
+
+    @property
+    def used(self) -> dict[str, ModelConfig]:
+        """The members that are not left out."""
+        return {name: config for name, config in self.members.items() if name not in self.without}
 
 
 def _member_config(name: str, options: Any) -> ModelConfig:
@@ -93,7 +129,7 @@ class JoinedScorer(Scorer):
     def _members(self) -> dict[str, Scorer]:
         return {
             name: make_scorer(config.replace(text=self._text_of(config)), self.classes, self.seed, self.threads)
-            for name, config in self.config.members.items()
+            for name, config in self.config.used.items()
         }
 
     @property
@@ -108,7 +144,7 @@ class JoinedScorer(Scorer):
 
     @cached_property
     def _names(self) -> LabelNames | None:
-        if not self.config.names:
+        if "name" in self.config.without:
             return None
         taxonomy, names = self.classes.taxonomy, self.classes.names
         language = self.config.text.language
@@ -129,20 +165,21 @@ class JoinedScorer(Scorer):
         """Fit members on folds, the trees on what they say of documents they have not seen, then members on all."""
         self.counts = np.asarray(training.labels.sum(axis=0)).ravel().astype(np.int64)
         self._candidates = EvidenceMaker.candidates_for(training.labels)
+        self._keep_to_time(training.workload, int(folds.max()) + 1, context)
         found = {}
         for name, reading in self._readings(training.documents):
             within = context.called(name).within("members", name)
             found[name] = self.members[name].cross_fit(Examples(reading, training.labels), folds, within).scores
         if self._names is not None:
             self._names.fit(training.documents)
-        pairs = self._out_of_fold_pairs(training, folds, list(found.values()))
-        truth = np.zeros(0, bool)
-        if len(pairs):
-            truth = np.asarray(training.labels[pairs.documents, pairs.labels]).ravel().astype(bool)
-        logits = self._fit_join(pairs, truth, context)
+        if self.config.choose:
+            self._leave_out_members(training, folds, found, context)
+        pairs = self._out_of_fold_pairs(training, folds, [found[name] for name in self.members])
+        logits = self._fit_join(pairs, _truth(pairs, training.labels), context)
         scores = _filled(pairs, logits, training.labels.shape)
-        standings = tuple(_standing(name, training.labels, one) for name, one in {**found, "joined": scores}.items())
-        return CrossFit(FitReport(standings=standings), scores)
+        standings = [_standing(name, training.labels, one, name in self.members) for name, one in found.items()]
+        standings.append(_standing("joined", training.labels, scores))
+        return CrossFit(FitReport(standings=tuple(standings)), scores)
 
     def scores(self, documents: EncodedDocuments) -> NDArray[np.float32]:
         """The probability of each label; 0 for labels that nothing speaks for, and for a document without words."""
@@ -169,8 +206,7 @@ class JoinedScorer(Scorer):
     @cached_property
     def evidence(self) -> EvidenceMaker:
         """What makes evidence of the scores of members and the names of labels."""
-        names = LabelNames.features if self._names is not None else ()
-        return EvidenceMaker(tuple(self.members), names, self.classes, self._candidates)
+        return EvidenceMaker(tuple(self.members), self.classes, self._candidates, self.config.without)
 
     def knows(self, word: str) -> bool:
         """Whether a word, as any member reads it, tells that member anything."""
@@ -204,12 +240,78 @@ class JoinedScorer(Scorer):
                 tokens = known[config]
             yield name, EncodedDocuments((), tokens, encoder.encode_tokens(tokens))
 
-    def _pairs(self, documents: EncodedDocuments, scores: Sequence[NDArray[np.float32]], counts: Any) -> Pairs:
+    def _keep_to_time(self, workload: Workload, folds: int, context: FitContext) -> None:
+        """Leave out members for which there is no time."""
+        if self.config.time is None:
+            return
+        left, late = float(self.config.time), {}
+        kept: list[str] = []
+        for name, config in self.config.used.items():
+            cost = config.seconds(workload) * (1 + config.fold_cost * folds) / _CORES
+            if kept and cost > left:
+                late[name] = cost
+            else:
+                kept.append(name)
+                left -= cost
+        taken = self.config.time - left
+        context.tell(f"joining {', '.join(kept)} and label names: about {_shown(taken)} on two cores")
+        if late:
+            self._keep(kept)
+            context.tell(f"no time for {' and '.join(late)}: --time {_shown(taken + sum(late.values()))} would do")
+
+    def _leave_out_members(
+        self, training: Examples, folds: NDArray[np.int64], scores: Mapping[str, Dense], context: FitContext
+    ) -> None:
+        """Leave out one member after another, the last first, if the others do better without it."""
+        sample = np.random.default_rng(self.seed).permutation(len(training))
+        chosen = np.sort(sample[: max(100, _MOST_COMPARED // self._candidates)])
+        examples, folds = training.select(chosen), folds[chosen]
+
+        def loss(names: Sequence[str]) -> float:
+            context.progress("choosing members", 0, None, ", ".join(names))
+            return self._loss(examples, folds, {name: scores[name][chosen] for name in names})
+
+        kept = list(self.members)
+        best = loss(kept) if len(kept) > 1 else 0.0
+        for name in reversed(list(self.members)):
+            others = [other for other in kept if other != name]
+            if others and (found := loss(others)) < best:
+                kept, best = others, found
+        self._keep(kept)
+
+    def _loss(self, examples: Examples, folds: NDArray[np.int64], scores: Mapping[str, Dense]) -> float:
+        """How far a join of some members is from the truth: the log loss of labels of half of the documents."""
+        evidence = replace(self.evidence, members=tuple(scores))
+        pairs = self._out_of_fold_pairs(examples, folds, list(scores.values()), evidence)
+        truth, learned = _truth(pairs, examples.labels), pairs.documents % 2 == 0
+        if truth[learned].all() or not truth[learned].any():
+            return 0.0
+        trees = self._fit_trees(pairs, truth, np.flatnonzero(learned), _COMPARED_TREES, evidence)
+        logits = trees.logits(pairs.rows[~learned])
+        missed = examples.labels[1::2].nnz - truth[~learned].sum()  # true labels that are no candidates
+        loss = np.logaddexp(0, np.where(truth[~learned], -logits, logits)).sum()
+        return float(loss + missed * _COST_OF_MISSING)
+
+    def _keep(self, names: Sequence[str]) -> None:
+        """Go on with some of the members; the configuration says so."""
+        self._members = {name: self.members[name] for name in names}
+        listed = {*names, *self.config.without}
+        members = {name: config for name, config in self.config.members.items() if name in listed}
+        self.config = self.config.replace(members=members)
+        vars(self).pop("evidence", None)
+
+    def _pairs(
+        self, documents: EncodedDocuments, scores: Sequence[Dense], counts: Any, evidence: EvidenceMaker | None = None
+    ) -> Pairs:
         names = self._names.evidence(documents) if self._names is not None else {}
-        return self.evidence.pairs(scores, names, counts, documents.lengths)
+        return (evidence or self.evidence).pairs(scores, names, counts, documents.lengths)
 
     def _out_of_fold_pairs(
-        self, training: Examples, folds: NDArray[np.int64], scores: Sequence[NDArray[np.float32]]
+        self,
+        training: Examples,
+        folds: NDArray[np.int64],
+        scores: Sequence[Dense],
+        evidence: EvidenceMaker | None = None,
     ) -> Pairs:
         """The pairs of all training documents, with what was known without their folds."""
         fold_counts = [training.labels[folds != fold].sum(axis=0) for fold in range(int(folds.max()) + 1)]
@@ -217,7 +319,7 @@ class JoinedScorer(Scorer):
         parts = []
         for chunk in _chunks(len(training), len(self.classes)):
             part = training.documents.select(chunk)
-            found = self._pairs(part, [one[chunk] for one in scores], counts[folds[chunk]])
+            found = self._pairs(part, [one[chunk] for one in scores], counts[folds[chunk]], evidence)
             parts.append(replace(found, documents=chunk[found.documents]))
         joined = (np.concatenate([getattr(part, name) for part in parts]) for name in ("documents", "labels", "rows"))
         return Pairs(*joined)
@@ -242,8 +344,15 @@ class JoinedScorer(Scorer):
         logits: NDArray[np.float64] = staged[best]
         return logits
 
-    def _fit_trees(self, pairs: Pairs, truth: NDArray[np.bool_], used: NDArray[np.int64], count: int) -> Trees:
-        rows, rising = pairs.rows[used], self.evidence.rising
+    def _fit_trees(
+        self,
+        pairs: Pairs,
+        truth: NDArray[np.bool_],
+        used: NDArray[np.int64],
+        count: int,
+        evidence: EvidenceMaker | None = None,
+    ) -> Trees:
+        rows, rising = pairs.rows[used], (evidence or self.evidence).rising
         return fit_trees(rows, truth[used], self.config.join, count, rising=rising, seed=self.seed)
 
     def _save(self, folder: Path) -> None:
@@ -285,6 +394,18 @@ def _filled(pairs: Pairs, logits: NDArray[np.float64], shape: tuple[int, int]) -
     return scores
 
 
+def _shown(seconds: float) -> str:
+    """A time as `--time` reads it."""
+    return f"{math.ceil(seconds / 60)}m" if seconds > _LONG else f"{math.ceil(seconds)}s"
+
+
+def _truth(pairs: Pairs, labels: csr_array) -> NDArray[np.bool_]:
+    """Whether each pair is true; [pairs]."""
+    if not len(pairs):
+        return np.zeros(0, bool)
+    return np.asarray(labels[pairs.documents, pairs.labels]).ravel().astype(bool)
+
+
 def _sample(pairs: Pairs, used: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int64]:
     """The pairs of some of the documents, at random, if there are too many."""
     if len(used) <= _MOST_PAIRS:
@@ -294,7 +415,7 @@ def _sample(pairs: Pairs, used: NDArray[np.int64], generator: np.random.Generato
     return used[np.isin(pairs.documents[used], kept)]
 
 
-def _standing(name: str, truth: csr_array, scores: NDArray[np.float32]) -> Standing:
+def _standing(name: str, truth: csr_array, scores: Dense, is_used: bool = True) -> Standing:
     best = best_threshold(truth, scores)
     found = flat_metrics(truth, csr_array(scores >= best.threshold))
-    return Standing(name, found.micro.f1, found.macro.f1)
+    return Standing(name, found.micro.f1, found.macro.f1, is_used)

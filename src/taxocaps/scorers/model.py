@@ -22,6 +22,7 @@ from taxocaps.results import FitReport, ModelCard, Prediction, ScoredLabel, Taxo
 from taxocaps.scorers.base import Examples, FitContext, ModelConfig, Scorer
 from taxocaps.scorers.decision import (
     DECISION_RULES,
+    FEWEST_POSITIVES,
     Calibration,
     DecisionOptions,
     HeldOut,
@@ -30,6 +31,7 @@ from taxocaps.scorers.decision import (
     apply_hierarchy,
     choose_labels,
     fit_calibration,
+    raise_ancestors,
 )
 from taxocaps.scorers.folds import assign_folds, near_copies
 from taxocaps.taxonomy.tree import VIRTUAL_ROOT
@@ -90,6 +92,12 @@ class FittedModel:
         """The labels of the columns."""
         return self.scorer.classes
 
+    @cached_property
+    def is_calibrated(self) -> bool:
+        """Whether scores are probabilities; not so with too few documents, or if that was not wanted."""
+        by_itself = self.scorer.is_calibrated and int(self.counts.sum()) >= FEWEST_POSITIVES
+        return by_itself or not self.calibration.is_identity
+
     def title(self, label: str) -> str:
         """The name of a label in the language of the model."""
         return self.classes.taxonomy.title(label, self.config.text.language)
@@ -98,39 +106,53 @@ class FittedModel:
         """Scores as the scorer gives them, such as capsule lengths; float32 [documents, L]."""
         return self.scorer.scores(documents)
 
-    def scores(self, documents: EncodedDocuments) -> NDArray[np.float32]:
-        """Calibrated scores; float32 [documents, L], 0 for a document without words."""
+    def own_scores(self, documents: EncodedDocuments) -> NDArray[np.float32]:
+        """Calibrated scores of each label by itself, by which labels are chosen; float32 [documents, L].
+
+        They are 0 for a document without words.
+        """
         return _calibrated(self.calibration, self.scorer.scores(documents))
 
-    def choose(self, scores: NDArray[np.float32], options: DecisionOptions | None = None) -> csr_array:
-        """The labels of documents with these calibrated scores; CSR [documents, L] of bool.
+    def scores(self, documents: EncodedDocuments) -> NDArray[np.float32]:
+        """Scores as they are shown, see `consistent`; float32 [documents, L]."""
+        return self.consistent(self.own_scores(documents))
+
+    def consistent(self, own: NDArray[np.float32], options: DecisionOptions | None = None) -> NDArray[np.float32]:
+        """Own scores as they are shown: if ancestors are added, none is less probable than what is below it."""
+        return raise_ancestors(own, self.classes) if self._hierarchy(options) == "add-ancestors" else own
+
+    def choose(self, own: NDArray[np.float32], options: DecisionOptions | None = None) -> csr_array:
+        """The labels of documents; CSR [documents, L] of bool.
 
         Args:
-            scores: As `scores` gives them.
+            own: Their scores, as `own_scores` gives them.
             options: Where the choice differs from how the model was trained.
         """
-        options = options or _AS_TRAINED
-        chosen = self._chosen(scores, options)
-        return csr_array(apply_hierarchy(chosen, options.hierarchy or self.hierarchy, self.classes))
+        chosen = self._chosen(own, options or _AS_TRAINED)
+        return csr_array(apply_hierarchy(chosen, self._hierarchy(options), self.classes))
 
-    def _chosen(self, scores: NDArray[np.float32], options: DecisionOptions) -> NDArray[np.bool_]:
+    def _hierarchy(self, options: DecisionOptions | None) -> Hierarchy:
+        """What is done about ancestors: as is asked for, or as the model was trained."""
+        return (options or _AS_TRAINED).hierarchy or self.hierarchy
+
+    def _chosen(self, own: NDArray[np.float32], options: DecisionOptions) -> NDArray[np.bool_]:
         """The labels before anything is done about ancestors; bool [documents, L]."""
         decision, top_k = self.config.decision, options.top_k
         if top_k is None and options.threshold is None and DECISION_RULES[decision.rule].takes_best:
             top_k = decision.k
         chosen = choose_labels(
-            scores,
+            own,
             self.thresholds if options.threshold is None else options.threshold,
             top_k=top_k,
             at_least=decision.at_least if options.at_least is None else options.at_least,
         )
-        chosen[~scores.any(axis=1)] = False  # nothing is known about a text without words
+        chosen[~own.any(axis=1)] = False  # nothing is known about a text without words
         return chosen
 
     def predictions(
         self,
         documents: Sequence[Document],
-        scores: NDArray[np.float32],
+        own: NDArray[np.float32],
         options: DecisionOptions | None = None,
         *,
         first: int = 1,
@@ -142,12 +164,12 @@ class FittedModel:
 
         Args:
             documents: The documents.
-            scores: Their calibrated scores, float32 [documents, L].
+            own: Their scores, as `own_scores` gives them.
             options: Which labels they get.
             first: The position of the first document; those without an id are called by their positions.
         """
-        chosen = self.choose(scores, options)
-        hierarchy = (options or _AS_TRAINED).hierarchy or self.hierarchy
+        chosen, scores = self.choose(own, options), self.consistent(own, options)
+        adds_ancestors = self._hierarchy(options) == "add-ancestors"
         names, taxonomy = self.classes.names, self.classes.taxonomy
         for index, document in enumerate(documents):
             id = document.id or str(first + index)
@@ -156,7 +178,7 @@ class FittedModel:
                 continue
             columns = chosen.indices[chosen.indptr[index] : chosen.indptr[index + 1]].tolist()
             given = {names[column]: float(scores[index, column]) for column in columns}
-            yield self._prediction(id, add_ancestors(given, taxonomy) if hierarchy == "add-ancestors" else given)
+            yield self._prediction(id, add_ancestors(given, taxonomy) if adds_ancestors else given)
 
     def _prediction(self, id: str, given: Mapping[str, float]) -> Prediction:
         """The labels of a document, the most probable first; of equal ones, ancestors before descendants."""
@@ -166,12 +188,15 @@ class FittedModel:
             ScoredLabel(label, self.title(label), given[label], taxonomy.paths(label), label in self._unseen)
             for label in ordered
         )
-        return Prediction(id, tuple(labels))
+        return Prediction(id, tuple(labels), is_calibrated=self.is_calibrated)
 
     @cached_property
     def _unseen(self) -> frozenset[str]:
-        """The columns that no training document carries."""
-        return frozenset(self.classes.names[column] for column in np.flatnonzero(self.counts == 0).tolist())
+        """The columns that are given by their names alone: no document carries them or a label they are added to."""
+        is_known = self.counts > 0
+        if self.hierarchy == "add-ancestors":
+            is_known = is_known @ self.classes.closure
+        return frozenset(self.classes.names[column] for column in np.flatnonzero(~is_known).tolist())
 
     def card(self, name: str | None = None) -> ModelCard:
         """What the model is and how good it is; `name` is what it is called, such as its folder."""
@@ -187,6 +212,7 @@ class FittedModel:
             rule=self.config.decision.rule,
             takes_best=DECISION_RULES[self.config.decision.rule].takes_best,
             at_least=self.config.decision.at_least,
+            is_calibrated=self.is_calibrated,
             **{key: metrics[key] for key in _OF_CARD if metrics.get(key) is not None},
         )
 
@@ -202,9 +228,7 @@ class FittedModel:
         )
         return TaxonomyView(name or self.name.model, tuple(tree.roots), tuple(labels))
 
-    def evaluate(
-        self, truth: csr_array, scores: NDArray[np.float32], *, labels: LabelLists | None = None
-    ) -> Evaluation:
+    def evaluate(self, truth: csr_array, own: NDArray[np.float32], *, labels: LabelLists | None = None) -> Evaluation:
         """How good the labels of scored documents are.
 
         True labels without a column count in the micro-averages: as predicted where the model adds them as ancestors of
@@ -213,14 +237,10 @@ class FittedModel:
 
         Args:
             truth: CSR [documents, L] of bool.
-            scores: Their calibrated scores, [documents, L].
+            own: Their scores, as `own_scores` gives them.
             labels: All labels of the documents, if some may have no column.
         """
-        own = self._chosen(scores, _AS_TRAINED)
-        chosen = apply_hierarchy(own, self.hierarchy, self.classes)
-        is_idle = (self.counts == 0) & (_count(truth) == 0)
-        chosen[:, is_idle] = own[:, is_idle]
-        chosen = csr_array(chosen)
+        chosen, scores = self._measured(truth, own)
         missed, added = self._beyond_columns(list(labels or ()), chosen)
         return evaluate(
             truth,
@@ -233,6 +253,17 @@ class FittedModel:
             added=added,
             averaged=self.counts > 0,
         )
+
+    def diagnose(self, truth: csr_array, own: NDArray[np.float32]) -> Diagnosis:
+        """Where the labels of scored documents go wrong; arguments as of `evaluate`."""
+        return diagnose(truth, *self._measured(truth, own), _parents(self.classes))
+
+    def _measured(self, truth: csr_array, own: NDArray[np.float32]) -> tuple[csr_array, NDArray[np.float32]]:
+        """Labels and scores as they are measured: those of columns that no document carries owe nothing to others."""
+        is_idle = (self.counts == 0) & (_count(truth) == 0)
+        by_themselves = self._chosen(own, _AS_TRAINED)
+        chosen = apply_hierarchy(by_themselves, self.hierarchy, self.classes)
+        return csr_array(np.where(is_idle, by_themselves, chosen)), np.where(is_idle, own, self.consistent(own))
 
     def _beyond_columns(
         self, labels: Sequence[Sequence[str] | None], chosen: csr_array
@@ -280,28 +311,32 @@ def fit_model(
     if validation is not None and scorer.pools_validation:
         context.tell("validation documents are learned from, too: thresholds come from out-of-fold scores of all")
         training, validation = training.with_others(validation), None
-    report, raw = _fit(scorer, training, validation, context)
     decision, counts = scorer.config.decision, _count(training.labels)
+    rare = {name: int(count) for name, count in zip(scorer.classes.names, counts, strict=True) if 0 < count <= _FEW}
+    for line in (*_warnings(len(training), rare), *scorer.advice(len(training))):
+        context.tell(line)
+    report, raw = _fit(scorer, training, validation, context)
     is_curved = decision.calibration == "logistic" and not scorer.is_calibrated
     calibration = fit_calibration(raw, counts) if is_curved else Calibration()
     held_out = replace(raw, scores=_calibrated(calibration, raw.scores))
-    if is_curved and calibration.is_identity:
-        context.tell("there are too few documents for probabilities: scores are those of the classifiers")
     hierarchy = decision.hierarchy
     if hierarchy == "auto":
         hierarchy = "add-ancestors" if scorer.classes.has_all_ancestors(training.labels, counts > 0) else "as-is"
     thresholds = DECISION_RULES[decision.rule].fit(held_out, decision)
     fitted = FittedModel(name, scorer.config, scorer, calibration, thresholds, hierarchy, counts, report)
+    if decision.calibration == "logistic" and not fitted.is_calibrated:
+        context.tell("there are too few documents for probabilities: scores only order the labels")
     found = fitted.evaluate(held_out.labels, held_out.scores)
     metrics = {
         "parameters": scorer.parameters,
         "epochs": report.epochs,
         "best_epoch": report.best_epoch,
         "standings": [asdict(one) for one in report.standings],
+        "rare_labels": rare,
         "raw_calibration_error": calibration_error(raw.labels, raw.scores),
         "validation": found.as_dict(),
     }
-    diagnosis = diagnose(held_out.labels, fitted.choose(held_out.scores), held_out.scores, _parents(scorer.classes))
+    diagnosis = fitted.diagnose(held_out.labels, held_out.scores)
     return replace(fitted, validation=found, metrics=metrics, diagnosis=diagnosis)
 
 
@@ -378,7 +413,26 @@ def hold_out(examples: Examples, share: float, seed: int) -> tuple[Examples, Exa
 _TOO_FEW_TO_SPLIT = 10
 """With fewer documents, holding some out would leave next to nothing; they validate themselves."""
 
-_OF_CARD = ("parameters", "epochs", "best_epoch", "documents", "standings", "validation", "test")
+_FEW = 2
+"""Labels with so few documents are told by name."""
+
+_FEW_DOCUMENTS = 50
+_NAMES_TOLD = 5
+
+
+def _warnings(documents: int, rare: Mapping[str, int]) -> Iterator[str]:
+    """What should be known of a corpus that is too small, or of labels that are too rare, in lines."""
+    if documents < _FEW_DOCUMENTS:
+        number = f"{documents} document{'s' * (documents != 1)}"
+        yield f"with {number}, probabilities and thresholds are guesses: label more documents"
+    if rare:
+        first, left = list(rare)[:_NAMES_TOLD], len(rare) - _NAMES_TOLD
+        number = f"{len(rare):,} labels have" if len(rare) > 1 else "1 label has"
+        more = f" and {left:,} more, listed in the report" if left > 0 else ""
+        yield f"{number} only one or two documents: {', '.join(first)}{more}"
+
+
+_OF_CARD = ("parameters", "epochs", "best_epoch", "documents", "standings", "rare_labels", "validation", "test")
 
 
 def _parents(classes: Classes) -> list[tuple[str, ...]]:

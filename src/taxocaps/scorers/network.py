@@ -1,7 +1,7 @@
 """Networks as scorers: vocabulary, word vectors and label vectors, then training with Lightning."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ from taxocaps.errors import ConfigError, CorpusError, ModelError, TaxoCapsError
 from taxocaps.nn.network import Estimate, Network, Sizes
 from taxocaps.nn.networks import NETWORKS
 from taxocaps.results import FitReport
-from taxocaps.scorers.base import Examples, FitContext, ModelConfig, Scorer
+from taxocaps.scorers.base import Examples, FitContext, ModelConfig, Scorer, Workload
 from taxocaps.scorers.objectives import OBJECTIVES, LossConfig
 from taxocaps.taxonomy.embedding import LabelVectorsConfig, train_label_vectors, unit_vectors
 from taxocaps.taxonomy.walks import WalkConfig
@@ -31,6 +31,8 @@ from taxocaps.training.config import TrainingConfig
 
 __all__ = ["NetworkInputs", "NetworkModelConfig", "NetworkScorer", "describe_memory"]
 
+_PER_DOCUMENT, _PER_LABEL = 4e-3, 1e-5
+"""Seconds of one core for a document in an epoch, and what each label adds; of XML-CNN and HE-AGCRCNN alike."""
 _VOCABULARY, _WEIGHTS = "vocabulary.tsv", "weights.safetensors"
 
 
@@ -55,6 +57,11 @@ class NetworkModelConfig(ModelConfig):
     def encodings(self) -> Mapping[str, Config]:
         """The encodings that the network reads, each with its options."""
         return {name: getattr(self, ENCODERS[name].Config.section) for name in _network_type(self).reads}
+
+    def seconds(self, workload: Workload) -> float:
+        """Time goes with documents and epochs; more labels make a network larger."""
+        visits = workload.documents * self.training.for_documents(workload.documents).epochs
+        return visits * (_PER_DOCUMENT + _PER_LABEL * workload.labels)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The classes of configurations are made when they are needed, and have no name that pickle would find.
@@ -133,6 +140,10 @@ class NetworkScorer(Scorer):
         if kind is None:
             raise ConfigError(f"network.kind is missing; there are {', '.join(NETWORKS)}")
         return _config_type(str(kind))
+
+    def advice(self, documents: int) -> tuple[str, ...]:
+        """Whether there are enough documents for a network, and how training copes with few."""
+        return (*_too_few(documents), *_more_epochs(documents, self.config.training))
 
     def fit(self, training: Examples, validation: Examples | None, context: FitContext) -> FitReport:
         """Learn vocabulary, word vectors and label vectors, then train the network."""
@@ -279,6 +290,26 @@ class NetworkScorer(Scorer):
             progress=lambda done, total: context.progress("learning label vectors", done, total),
         )
         return torch.from_numpy(unit_vectors(vectors[[taxonomy.position(name) for name in self.classes.names]]))
+
+
+def _too_few(documents: int) -> Iterator[str]:
+    if documents < _FEW_FOR_A_NETWORK:
+        yield (
+            f"networks need thousands of documents, and there are {documents:,}: "
+            "linear models, joined by --model auto, are usually better"
+        )
+
+
+_FEW_FOR_A_NETWORK = 1_000
+
+
+def _more_epochs(documents: int, config: TrainingConfig) -> Iterator[str]:
+    epochs, batches = config.for_documents(documents).epochs, config.batches(documents)
+    if epochs > config.epochs:
+        yield (
+            f"{documents:,} documents are {batches:,} batch{'es' * (batches != 1)}: training for {epochs:,} epochs "
+            f"in place of {config.epochs:,}, {epochs * batches:,} steps (training.min_steps)"
+        )
 
 
 def describe_memory(estimate: Estimate, batch_size: int, available: int | None = None) -> str:

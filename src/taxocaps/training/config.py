@@ -12,7 +12,8 @@ class TrainingConfig(Config):
 
     Attributes:
         epochs: Maximum number of epochs; more for few documents, see `min_steps`.
-        min_steps: With so few documents that all epochs have fewer steps than this, there are more epochs.
+        min_steps: With so few documents that all epochs have fewer steps than this, there are more epochs, at most 20
+            times as many, and `patience` grows with them; 0 for no more than `epochs`.
         batch_size: Documents of a step, on each device.
         learning_rate: Maximum learning rate of Adam.
         vectors_rate: Factor of the learning rate for word vectors: most words occur rarely.
@@ -30,7 +31,7 @@ class TrainingConfig(Config):
     section: ClassVar[str] = "training"
 
     epochs: Annotated[int, Between(1, 100_000)] = 12
-    min_steps: Annotated[int, Between(0, 1_000_000)] = 0
+    min_steps: Annotated[int, Between(0, 1_000_000)] = 300
     batch_size: Annotated[int, Between(1, 100_000)] = 32
     learning_rate: Annotated[float, Between(1e-9, 10)] = 2e-3
     vectors_rate: Annotated[float, Between(0, 1000)] = 16.0
@@ -43,15 +44,22 @@ class TrainingConfig(Config):
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     devices: Annotated[int, Between(1, 10_000)] = 1
 
-    def epochs_for(self, documents: int) -> int:
-        """The number of epochs for so many training documents.
+    def batches(self, documents: int) -> int:
+        """The number of steps in which so many documents are read once."""
+        return max(1, -(-documents // (self.batch_size * self.devices)))
 
-        >>> TrainingConfig(epochs=12, batch_size=32, min_steps=1000).epochs_for(320)
-        100
+    def for_documents(self, documents: int) -> "TrainingConfig":
+        """The options for so many training documents: for few, there are more epochs, and more patience.
+
+        >>> few = TrainingConfig(epochs=12, batch_size=32, patience=5, min_steps=300).for_documents(320)
+        >>> few.epochs, few.patience
+        (30, 12)
         """
-        steps = max(1, -(-documents // (self.batch_size * self.devices)))
-        return max(self.epochs, min(-(-self.min_steps // steps), _MOST_EPOCHS))
+        wanted = -(-self.min_steps // self.batches(documents))
+        epochs = max(self.epochs, min(wanted, _MOST_TIMES * self.epochs))
+        patience = None if self.patience is None else round(self.patience * epochs / self.epochs)
+        return self.replace(epochs=epochs, patience=patience)
 
 
-_MOST_EPOCHS = 100
-"""More passes over the same few documents teach a network nothing new."""
+_MOST_TIMES = 20
+"""More passes than so many times the epochs over the same few documents teach a network nothing new."""

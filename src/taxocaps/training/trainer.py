@@ -73,7 +73,7 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
     folder.mkdir(parents=True, exist_ok=True)
     history = History(folder / "history.csv")
     with _quiet_lightning(), torch.random.fork_rng(devices=()):
-        config = config.replace(epochs=config.epochs_for(len(training.labels.indptr) - 1))
+        config = config.for_documents(len(training.labels.indptr) - 1)
         trainer = _trainer(config, folder, [history, ShowProgress(progress)], validated=validation is not None)
         share = {"rank": trainer.global_rank, "processes": trainer.world_size}
         batches = loader(training.inputs, training.labels, config.batch_size, seed=seed, **share)

@@ -47,7 +47,7 @@ def evaluate(
     fitted = as_model(model, trust_code=trust_code)
     scores, labels = [], []
     for encoded in encoded_stream(path, fitted.scorer.encoder, corpus, model=fitted.name):
-        scores.append(fitted.scores(encoded))
+        scores.append(fitted.own_scores(encoded))
         labels += [document.labels or () for document in encoded.documents]
         progress("labelling documents", len(labels))
     _check_labelled(path, labels)
@@ -55,12 +55,12 @@ def evaluate(
     return evaluate_scores(fitted, labels, np.concatenate(scores))
 
 
-def evaluate_scores(model: FittedModel, labels: LabelLists, scores: NDArray[np.float32]) -> Evaluation:
-    """Measure a model on documents that it has scored, against their labels, given by id or by name."""
+def evaluate_scores(model: FittedModel, labels: LabelLists, own: NDArray[np.float32]) -> Evaluation:
+    """Measure a model on documents with these `own_scores`, against their labels, given by id or by name."""
     classes, ancestors = model.classes, model.config.labels.ancestors
     labels = LabelResolver(classes.taxonomy).resolve_all(labels)
     truth = label_matrix(labels, classes.names, classes.taxonomy, ancestors)
-    return model.evaluate(truth, scores, labels=labels)
+    return model.evaluate(truth, own, labels=labels)
 
 
 def evaluate_predictions(

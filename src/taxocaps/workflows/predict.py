@@ -137,7 +137,7 @@ def _predictions(
     done = 0
     for encoded in stream:
         documents = list(encoded.documents)
-        yield from model.predictions(documents, model.scores(encoded), options, first=done + 1)
+        yield from model.predictions(documents, model.own_scores(encoded), options, first=done + 1)
         done += len(documents)
 
 

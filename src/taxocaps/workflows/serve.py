@@ -166,6 +166,6 @@ def _explain(model: FittedModel, job: ExplainJob) -> Explanation:
 def _label_together(model: FittedModel, jobs: Sequence[LabelJob]) -> list[Answer]:
     """Scores are computed at once, for they take the time; labels are chosen as each client asked."""
     encoded = model.scorer.encoder.encode([document for job in jobs for document in job.documents])
-    scores = model.scores(encoded)
-    parts = np.split(scores, np.cumsum([len(job) for job in jobs])[:-1])
+    own = model.own_scores(encoded)
+    parts = np.split(own, np.cumsum([len(job) for job in jobs])[:-1])
     return [tuple(model.predictions(job.documents, part, job.options)) for job, part in zip(jobs, parts, strict=True)]

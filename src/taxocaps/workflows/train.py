@@ -268,7 +268,7 @@ class _Run:
         """Measure the finished model on the test documents, if there are any."""
         if "test" not in self._documents:
             return None
-        return evaluate_scores(model, self._lists["test"], model.scores(self._documents["test"]))
+        return evaluate_scores(model, self._lists["test"], model.own_scores(self._documents["test"]))
 
     def metrics(self, test: Evaluation | None) -> dict[str, Any]:
         """What is known of the run, for `metrics.json`."""

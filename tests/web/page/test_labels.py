@@ -168,6 +168,15 @@ def test_scores_that_were_not_loaded_are_mentioned(open_page, serve, new_slate, 
     assert page.inner_text("#more") == ""
 
 
+def test_scores_that_are_no_probabilities_are_told(open_page, serve, slate):
+    model = slate.served()
+    page = open_page(serve(replace(model, card=replace(model.card, is_calibrated=False))))
+    page.fill("#text", "a")
+    page.click("#go")
+    page.wait_for_selector("#count:has-text('1 label')")
+    assert page.inner_text("#more").startswith("Scores are not probabilities: the model had too few documents")
+
+
 def test_ten_thousand_labels_and_a_long_text_do_not_freeze_it(open_page, serve, new_slate):
     from taxocaps.results import Prediction, ScoredLabel, TaxonomyLabel, TaxonomyView
 

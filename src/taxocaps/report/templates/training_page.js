@@ -23,6 +23,7 @@ find("about").textContent = `Preset ${model.preset}, seed ${model.seed}, ${count
 find("parts").textContent = `Documents: ${Object.entries(model.documents).map(([name, number]) => `${formatNumber(number)} ${name}`).join(", ")}. ` +
   (model.documents.dev ? "" : "For validation some of the training documents were held out, or all used where there are very few. ") +
   (model.is_tuned ? "Thresholds were tuned on the validation documents, so these metrics are slightly optimistic." : "") +
+  (model.is_calibrated ? "" : " Scores are not probabilities: there were too few documents, or calibration was not wanted.") +
   (summary.test?.unseen ? ` ${counted(summary.test.unseen, "label")} of test documents cannot be given by the model; they count as missed in micro-averages.` : "");
 function tile(title, value) {
   const box = add(find("tiles"), "div", "", "tile");
@@ -141,7 +142,7 @@ find("thresholds").textContent = data.top_k !== null ? `Every document gets its 
   : `Each label has its own threshold, from ${share(thresholds[0])} to ${share(thresholds.at(-1))}; the median is ${share(median)}.`;
 const isOneThreshold = data.top_k === null && thresholds.length === 1;
 plot(find("score-plots"), {
-  title: "Threshold", about: "Micro-averages if all labels shared one threshold, before the rules about ancestors and the minimum number of labels." + (data.top_k === null && !isOneThreshold ? " Marks at the bottom: the thresholds of the labels." : ""),
+  title: "Threshold", about: "Micro-averages if all labels shared one threshold, before labels without their parents are dropped and documents get a minimum number of labels." + (data.top_k === null && !isOneThreshold ? " Marks at the bottom: the thresholds of the labels." : ""),
   x: unit("threshold"), y: unit("micro-average"), rug: data.top_k === null && !isOneThreshold ? [...new Set(thresholds.map(threshold => Math.round(threshold * 500) / 500))] : [],
   marks: data.top_k !== null ? [] : isOneThreshold ? [{ at: thresholds[0], name: `chosen: ${share(thresholds[0])}` }] : [{ at: median, name: `median: ${share(median)}` }],
   lines: ["precision", "recall", "F1"].map((name, index) => ({ name, points: data.curve.map(row => [row[0], row[index + 1]]) })),
@@ -223,6 +224,9 @@ if (data.confusions.length) {
   find("more-confusions").textContent = `Show all ${data.confusions.length}`;
   find("more-confusions").addEventListener("click", event => { for (const row of rows.rows) row.classList.remove("hidden"); event.target.classList.add("hidden"); });
 }
+
+// Labels with few documents.
+find("rare").textContent = data.rare.length ? `${counted(data.rare.length, "label")} with only one or two training documents, too few to learn from: ${data.rare.map(([label, number]) => `${titled(data.labels[label])} (${number})`).join(", ")}.` : "";
 
 // Labels: sorted by any column, found by name and level, a hundred at a time.
 const table = find("labels"), PAGE = 100;

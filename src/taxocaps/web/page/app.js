@@ -113,6 +113,7 @@ function showLabels() {
   const lowest = state.model.lowestLoaded(found, state.threshold);
   const more = left ? [`And ${formatNumber(left)} more, which are in the downloads.`] : [];
   if (lowest !== null) more.push(`Labels with scores below ${Number(lowest.toPrecision(2))} were not loaded, so some labels may be missing, also in downloads.`);
+  if (!state.model.card.is_calibrated) more.push("Scores are not probabilities: the model had too few documents, or calibration was not wanted.");
   say(find("more"), more.join(" "));
 }
 

@@ -89,11 +89,12 @@ export class Model {
     for (const label of chosen) for (const parent of this.parents(label)) if (parent !== this.top) chosen.add(parent);
   }
 
-  // The scores of the labels that a document gets. If ancestors are added, they are at least as probable as what is below.
+  // The scores of the labels that a document gets and of all others that were loaded. If ancestors are added, they are at
+  // least as probable as what is below.
   scoresOf(found, given) {
-    const scores = new Map([...given].map(label => [label, found.scores.get(label) ?? 0]));
+    const scores = new Map([...given, ...found.scores.keys()].map(label => [label, found.scores.get(label) ?? 0]));
     if (this.card.hierarchy !== "add-ancestors") return scores;
-    const upwards = [...given].sort((a, b) => this.positions.get(b) - this.positions.get(a));  // children before parents
+    const upwards = [...scores.keys()].sort((a, b) => this.positions.get(b) - this.positions.get(a));  // children before parents
     for (const label of upwards) for (const parent of this.parents(label)) {
       if (parent !== this.top && scores.has(parent)) scores.set(parent, Math.max(scores.get(parent), scores.get(label)));
     }

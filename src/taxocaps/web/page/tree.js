@@ -12,7 +12,7 @@ export function drawTree(container, model, found, given, { threshold, chosen, ch
     const canChoose = found.scores.has(label) && model.threshold(label) !== null;
     return {
       name: model.name(label),
-      score: scores.get(label) ?? found.scores.get(label) ?? null,
+      score: scores.get(label) ?? null,
       threshold: canChoose ? model.thresholdOf(label, threshold) : null,
       isGiven: given.has(label),
       canChoose,
