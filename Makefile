@@ -11,6 +11,7 @@ help:  ## Show the targets
 
 .venv/core: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "taxocaps needs Python 3.11 or newer"'
+	@echo 'Installing taxocaps and its libraries into .venv, which takes some minutes the first time.'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(PIP) -e '.[networks,serve]'
 	@touch $@
@@ -19,13 +20,15 @@ help:  ## Show the targets
 	$(PIP) -e '.[dev]'
 	@touch $@
 
-demo: .venv/core  ## Train on the embedded corpus, beside a linear SVM, and label three sentences
-	$(BIN)/taxocaps data pydocs --out $(DEMO)/pydocs
-	$(BIN)/taxocaps train --train $(DEMO)/pydocs/train.jsonl --dev $(DEMO)/pydocs/dev.jsonl --test $(DEMO)/pydocs/test.jsonl \
-		--taxonomy $(DEMO)/pydocs/taxonomy.tsv --preset fast --out $(DEMO)/model --overwrite
-	@echo; echo 'The same documents and threshold rule, for comparison:'
-	@$(BIN)/taxocaps train --train $(DEMO)/pydocs/train.jsonl --dev $(DEMO)/pydocs/dev.jsonl --test $(DEMO)/pydocs/test.jsonl \
-		--taxonomy $(DEMO)/pydocs/taxonomy.tsv --model SVM --out $(DEMO)/svm --overwrite
+DEMO_FILES = --train $(DEMO)/pydocs/train.jsonl --test $(DEMO)/pydocs/test.jsonl --taxonomy $(DEMO)/pydocs/taxonomy.tsv
+
+demo: .venv/core  ## Train the default model on docstrings, beside a linear SVM, and label three sentences
+	@echo 'Docstrings of six Python packages become documents, and their modules a taxonomy.'
+	@echo 'Reading them takes about ten seconds, training one to two minutes on two cores.'
+	$(BIN)/taxocaps data pydocs --packages gensim,networkx,numpy,python,scipy,sklearn --out $(DEMO)/pydocs
+	$(BIN)/taxocaps train $(DEMO_FILES) --out $(DEMO)/model --overwrite
+	@echo; echo 'A linear SVM on the same documents, for comparison:'
+	@$(BIN)/taxocaps train $(DEMO_FILES) --model SVM --out $(DEMO)/svm --overwrite
 	@echo; echo 'Where in the Python world do three sentences of the README belong?'
 	@$(BIN)/taxocaps predict $(DEMO)/model --at-least 1 \
 		--text 'Turns every document into a word-order-preserving graph of words, and that into a matrix of word blocks.' \
@@ -33,7 +36,7 @@ demo: .venv/core  ## Train on the embedded corpus, beside a linear SVM, and labe
 		--text 'Memory stays bounded whatever the size of the corpus, and interrupted work goes on where it stopped.'
 	@echo; echo 'Next: read $(DEMO)/model/README.md; label your own text: $(BIN)/taxocaps predict $(DEMO)/model --text "..."'
 	@echo 'See it in the browser, and why: $(BIN)/taxocaps serve $(DEMO)/model. How training went: $(DEMO)/model/report.html'
-	@echo 'Train the full model: the same command without --preset fast. See a document as a graph: $(BIN)/taxocaps graph examples/musk.txt'
+	@echo 'Train the network of the paper: --model HE-AGCRCNN. See a document as a graph: $(BIN)/taxocaps graph examples/musk.txt'
 
 test: test-unit test-slow  ## Everything: the unit suite, then the slow one
 

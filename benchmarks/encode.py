@@ -229,7 +229,8 @@ def stream(_samples: Samples) -> Table:
 
 
 def _encode_file(corpus: Path, out: Path) -> int:
-    return encode(corpus, out, **{f"graph.{name}": getattr(GRAPH, name) for name in ("N", "K", "T", "radius")}).rows
+    sizes = {f"graph.{name}": getattr(GRAPH, name) for name in ("N", "K", "T", "radius")}
+    return encode(corpus, out, model="HE-AGCRCNN", **sizes).rows
 
 
 def compilation(_samples: Samples) -> Table:

@@ -72,7 +72,8 @@ def measure(name: str) -> dict[str, Any]:
     torch.set_num_threads(1)
     data, clock = pydocs.load(), Clock()
     train, dev = part(data, "train", DOCUMENTS), part(data, "dev", 1_000)
-    options = {} if find_model(name).family == "linear" else {"training__epochs": EPOCHS, "training__min_steps": 0}
+    is_network = find_model(name).family not in ("linear", "joined")
+    options = {"training__epochs": EPOCHS, "training__min_steps": 0} if is_network else {}
     classifier = TaxoCapsClassifier(name, data.taxonomy, **options)
     began = time.process_time()
     with tempfile.TemporaryDirectory() as folder:

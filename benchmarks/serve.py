@@ -35,7 +35,7 @@ ROOT = Path(__file__).parents[1]
 HOME = ROOT / "build" / "serve"
 RESULTS = Path(__file__).parent / "results" / "serve.jsonl"
 PROGRAM = (sys.executable, "-m", "taxocaps")
-MODELS = {"SVM": ("--model", "SVM"), "HE-AGCRCNN fast": ("--preset", "fast")}
+MODELS = {"SVM": ("--model", "SVM"), "HE-AGCRCNN fast": ("--model", "HE-AGCRCNN", "--preset", "fast")}
 BATCHING = {"with": (), "without": ("--set", "serve.batch=1", "--set", "serve.batch_wait=0")}
 CLIENTS = (1, 8, 64)
 DOCUMENTS = 500

@@ -123,9 +123,10 @@ def measure(folder: Path, documents: int, epochs: int, vectors: str) -> Table:
     store, model = folder / f"{documents}.store", folder / f"{documents}.model"
     if not corpus.exists():
         write_corpus(corpus, taxonomy, documents)
-    costs = {"encode": run("encode", corpus, "--preset", "fast", "--out", store, "--overwrite", "--quiet")}
-    options = ("--taxonomy", taxonomy, "--preset", "fast", "--epochs", epochs, "--vectors", vectors)
-    costs["train"] = run("train", "--train", store, "--out", model, *options, "--overwrite", "--quiet")
+    network = ("--model", "HE-AGCRCNN", "--preset", "fast")
+    costs = {"encode": run("encode", corpus, *network, "--out", store, "--overwrite", "--quiet")}
+    options = ("--taxonomy", taxonomy, "--epochs", epochs, "--vectors", vectors)
+    costs["train"] = run("train", "--train", store, "--out", model, *network, *options, "--overwrite", "--quiet")
     rows = [
         (
             f"taxocaps {name}",

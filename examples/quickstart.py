@@ -20,7 +20,7 @@ with tempfile.TemporaryDirectory() as name:
     taxonomy = taxocaps.read_taxonomy({"business": ["cars", "oil"], "technology": ["cars"], "sport": ["football"]})
     print(taxonomy, taxonomy.with_ancestors(["cars"]))
 
-    # A few made-up documents, encoded once into a store that all commands take.
+    # A few made-up documents, encoded once into a store for networks over graphs, which linear models can read, too.
     texts = {
         "cars": "Car makers build electric engines and batteries for the road.",
         "oil": "Crude oil prices rose as tankers left the refinery.",
@@ -28,11 +28,11 @@ with tempfile.TemporaryDirectory() as name:
     }
     documents = [taxocaps.Document(text, labels=taxonomy.with_ancestors([label])) for label, text in texts.items()]
     taxocaps.write_documents(documents * 5, folder / "train.jsonl")
-    taxocaps.encode(folder / "train.jsonl", folder / "store")
+    taxocaps.encode(folder / "train.jsonl", folder / "store", model="HE-AGCRCNN")
     store = taxocaps.open_store(folder / "store")
     print(f"{len(store)} documents, {store.lengths.sum()} words, {len(store.encoding('words-matrix').words)} rows")
 
-    # A linear model; leave out `model` for HE-AGCRCNN.
+    # A linear model; leave out `model`, here and above, for the default model, which joins several.
     taxocaps.train(folder / "store", folder / "model", taxonomy=taxonomy, model="SVM")
     for prediction in taxocaps.predict(folder / "model", ["Oil prices fell again."]):
         print([label.label for label in prediction.labels])

@@ -72,6 +72,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def tiny():
     """Options that make a network as small as can be, whatever the defaults are."""
     return (
+        "model=HE-AGCRCNN",
         "vocabulary.min_count=1",
         "vectors.dimension=8",
         "vectors.epochs=1",
@@ -277,7 +278,7 @@ def toy_files(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def toy_model(tmp_path_factory, toy_files, tiny):
-    """A model trained on the toy documents; tests that would change it take a copy."""
+    """A network trained on the toy documents; tests that would change it take a copy."""
     from taxocaps.workflows.config import resolve_run_config
     from taxocaps.workflows.train import TrainFiles, train
 

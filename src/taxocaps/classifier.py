@@ -48,9 +48,10 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     its notation, or its preferred or alternative name; predictions are ids.
 
     Args:
-        model: The name of a model, in any case; `taxocaps models` lists them.
+        model: The name of a model, in any case; `taxocaps models` lists them. The default joins linear models with
+            the names of labels.
         taxonomy: A `Taxonomy`, the path of a taxonomy file, a dict or a networkx graph; None for a flat list of labels.
-        preset: `default`, `fast`, `paper-rcv1`, `paper-eurlex` or `paper-reuters`.
+        preset: Settings of a network: `default`, `fast`, `paper-rcv1`, `paper-eurlex` or `paper-reuters`.
         random_state: Random seed: the same seed gives the same model on the same machine. None draws one.
         verbose: 1 prints the progress of `fit` to standard error, 0 nothing.
         options: Any option of the model, its section and name joined by two underscores, such as `linear__C=0.5` or
@@ -64,7 +65,7 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Example::
 
-        classifier = TaxoCapsClassifier(taxonomy="topics.tsv", preset="fast")
+        classifier = TaxoCapsClassifier(taxonomy="topics.tsv")
         classifier.fit(texts, [["trade", "oil"], ["art"], ...])
         classifier.predict(["Crude prices rose again."])   # [("trade", "oil")]
     """

@@ -1,18 +1,20 @@
-"""Presets: each resolves with each model, and none contradicts what a model's name says."""
+"""Presets: each resolves with each network, and none contradicts what a model's name says."""
 
 import itertools
 import re
 
 import pytest
 
-from taxocaps.catalogue.models import MODELS, VARIANTS, find_model
+from taxocaps.catalogue import DEFAULT_MODEL, DEFAULT_NETWORK
+from taxocaps.catalogue.models import AUTO, MODELS, VARIANTS, find_model
 from taxocaps.catalogue.presets import PRESETS, encoding_config, model_config
 from taxocaps.errors import ConfigError, MissingExtraError
 from taxocaps.scorers.base import SCORERS
-from taxocaps.workflows.config import DEFAULT_MODEL
 
 names = [variant.name for variant in VARIANTS]
 BY_NAME = {variant.name: variant for variant in VARIANTS}
+PAIRS = [(model, name) for model in MODELS for name in PRESETS if model.has_presets or name == "default"]
+PAIR_NAMES = [f"{model.name}-{preset}" for model, preset in PAIRS]
 AXES = {
     "graph.row_order": ("unordered", "ordered"),
     "network.recurrent": ("none", "lstm"),
@@ -29,12 +31,13 @@ def value_of(config, key):
 
 def test_the_names():
     assert set(PRESETS) == {"default", "fast", "paper-rcv1", "paper-reuters", "paper-eurlex"}
-    assert find_model(DEFAULT_MODEL).name == DEFAULT_MODEL
+    assert find_model(DEFAULT_MODEL) is AUTO
+    assert find_model(DEFAULT_NETWORK).reads == ("words-matrix",)
 
 
 def test_the_default_is_the_defaults_themselves():
     assert PRESETS["default"] == {}
-    config = model_config(DEFAULT_MODEL, "default")
+    config = model_config(DEFAULT_NETWORK, "default")
     assert config == type(config)()
 
 
@@ -45,8 +48,7 @@ def test_every_preset_resolves_with_every_variant(preset, name):
         assert value_of(config, key) == getattr(variant, key.split(".")[1])
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-@pytest.mark.parametrize("model", MODELS, ids=[model.name for model in MODELS])
+@pytest.mark.parametrize(("model", "preset"), PAIRS, ids=PAIR_NAMES)
 def test_a_configuration_survives_a_file(model, preset):
     config = model_config(model.name, preset)
     assert type(config).model_validate(config.as_mapping()) == config
@@ -56,8 +58,7 @@ def test_a_configuration_survives_a_file(model, preset):
         assert config.loss.label_weights == "uniform"
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-@pytest.mark.parametrize("model", MODELS, ids=[model.name for model in MODELS])
+@pytest.mark.parametrize(("model", "preset"), PAIRS, ids=PAIR_NAMES)
 def test_documents_are_encoded_for_a_model_as_it_reads_them(model, preset):
     config = model_config(model.name, preset)
     text, encodings = encoding_config(model.name, preset)
@@ -83,7 +84,7 @@ def test_a_dense_head_with_uniform_weights_takes_cross_entropy():
     [("paper-rcv1", 0.01, 100, 32), ("paper-reuters", 0.1, 100, 32), ("paper-eurlex", 0.001, 200, 64)],
 )
 def test_the_numbers_of_the_paper(preset, p, N, size):
-    config = model_config(DEFAULT_MODEL, preset)
+    config = model_config(DEFAULT_NETWORK, preset)
     assert (config.loss.p, config.graph.N, config.network.label_capsule_size) == (p, N, size)
     assert (config.graph.window, config.graph.K, config.graph.T) == (3, 25, 20)
     assert (config.loss.upper, config.loss.lower, config.loss.down) == (0.9, 0.1, 0.5)
@@ -128,7 +129,24 @@ def test_unknown_names_give_the_nearest():
     with pytest.raises(ConfigError, match=re.escape("no model is called 'AGRCNN'; did you mean")):
         model_config("AGRCNN", "default")
     with pytest.raises(ConfigError, match=re.escape("graph.windw; did you mean graph.window?")):
-        model_config(DEFAULT_MODEL, "default", {"graph": {"windw": 4}})
+        model_config(DEFAULT_NETWORK, "default", {"graph": {"windw": 4}})
+
+
+@pytest.mark.parametrize("model", ["auto", "SVM", "SVM+LR"])
+def test_a_preset_for_networks_is_refused_by_other_models(model):
+    message = (
+        f"the preset fast is for networks and has no settings for {model}; "
+        "give --model HE-AGCRCNN --preset fast, or leave it out"
+    )
+    for resolve in (model_config, encoding_config):
+        with pytest.raises(ConfigError, match=re.escape(message)):
+            resolve(model, "fast")
+
+
+def test_a_preset_reaches_the_networks_among_members():
+    members = model_config("SVM+XML-CNN", "fast").members
+    assert members["XML-CNN"] == model_config("XML-CNN", "fast")
+    assert members["SVM"] == model_config("SVM", "default")
 
 
 def test_what_a_name_decides_cannot_be_changed():
@@ -157,6 +175,12 @@ def test_what_a_model_never_reads_is_refused():
         model_config("LSTM", "default", {"graph": {"window": 4}})
     with pytest.raises(ConfigError, match="HE-AGCRCNN has no options tokens"):
         model_config("HE-AGCRCNN", "default", {"tokens": {"length": 4}})
+    with pytest.raises(
+        ConfigError, match=r"auto has no options training; it has .*; networks have them: --model HE-AG"
+    ):
+        model_config(DEFAULT_MODEL, "default", {"training": {"epochs": 4}})
+    with pytest.raises(ConfigError, match=r"auto has no options linear; it has .* validation$"):
+        model_config(DEFAULT_MODEL, "default", {"linear": {"C": 4}})
     with pytest.raises(ConfigError, match="DCNN reads characters; it has no options of words"):
         model_config("DCNN", "default", {"text": {"lemmas": "none"}})
 

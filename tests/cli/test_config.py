@@ -7,10 +7,11 @@ import yaml
 
 
 def test_the_configuration_is_shown(run):
-    code, out, _ = run("config", "--set", "graph.window=4")
+    code, out, _ = run("config", "--set", "join.leaves=4")
     assert code == 0
-    assert yaml.safe_load(out)["graph"]["window"] == 4
-    code, out, _ = run("config", "--json")
+    shown = yaml.safe_load(out)
+    assert (shown["model"], shown["join"]["leaves"]) == ("auto", 4)
+    code, out, _ = run("config", "--model", "HE-AGCRCNN", "--json")
     assert json.loads(out)["graph"]["window"] == 3
 
 
@@ -28,7 +29,7 @@ def test_what_is_shown_can_be_given_back(run, tmp_path):
 
 
 def test_options_win_over_the_file(run, tmp_path):
-    (tmp_path / "run.yaml").write_text("seed: 3\ntraining: {epochs: 7}\npreset: paper-rcv1\n")
+    (tmp_path / "run.yaml").write_text("model: HE-AGCRCNN\nseed: 3\ntraining: {epochs: 7}\npreset: paper-rcv1\n")
     _, text, _ = run("config", "--config", tmp_path / "run.yaml", "--set", "seed=4", "--epochs", "8", "--seed", "5")
     shown = yaml.safe_load(text)
     assert (shown["seed"], shown["training"]["epochs"], shown["preset"], shown["graph"]["N"]) == (
@@ -43,6 +44,7 @@ def test_mistakes(run):
     for options, message in {
         ("--model", "gccn"): "did you mean GCCNN?",
         ("--preset", "fats"): "did you mean fast?",
+        ("--preset", "fast"): "give --model HE-AGCRCNN --preset fast, or leave it out",
         ("--model", "gccnn", "--set", "network.recurrent=lstm"): "contradicts the model GCCNN",
         ("--seed", "x"): "--seed",
     }.items():
@@ -65,15 +67,16 @@ def test_the_schema_is_json_with_descriptions(run, model, section):
 
 
 def test_unknown_keys_name_the_nearest(check_refused, run, tmp_path):
-    check_refused(run("config", "--set", "graph.windw=3"), "key graph.windw; did you mean graph.window?")
-    check_refused(run("config", "--set", "grap.window=3"), "did you mean graph?")
+    network = ("config", "--model", "HE-AGCRCNN")
+    check_refused(run(*network, "--set", "graph.windw=3"), "key graph.windw; did you mean graph.window?")
+    check_refused(run(*network, "--set", "grap.window=3"), "did you mean graph?")
     check_refused(run("config", "--model", "SVM", "--set", "linear.c=3"), "did you mean linear.C?")
     (tmp_path / "run.yaml").write_text("graph: {windw: 3}\n")
-    check_refused(run("config", "--config", tmp_path / "run.yaml"), "run.yaml: ", "did you mean graph.window?")
+    check_refused(run(*network, "--config", tmp_path / "run.yaml"), "run.yaml: ", "did you mean graph.window?")
 
 
 SECTIONS = {
-    "encode": (["encode", "FILE", "--out", "OUT"], "training.epochs=3", "model, preset, seed, corpus, text, graph"),
+    "encode": (["encode", "FILE", "--out", "OUT"], "training.epochs=3", "it has model, preset, seed, corpus, text"),
     "graph": (["graph", "a text"], "network.units=3", "model, preset, seed, corpus, text, graph"),
     "predict": (["predict", "MODEL", "FILE"], "graph.window=3", "it has corpus"),
     "evaluate": (["evaluate", "MODEL", "FILE"], "decision.rule=fixed", "it has corpus"),

@@ -21,6 +21,16 @@ def test_the_embedded_corpus_is_written(run, tmp_path):
     assert "unknown label" not in out
 
 
+def test_some_packages_of_the_embedded_corpus(run, tmp_path):
+    code, out, err = run("data", "pydocs", "--packages", "jinja2,fsspec", "--out", tmp_path / "pydocs", "--json")
+    assert (code, err) == (0, "")
+    report = json.loads(out)
+    assert "Docstrings of jinja2, fsspec" in report["description"]
+    lines = (tmp_path / "pydocs" / "train.jsonl").read_text(encoding="utf-8").splitlines()
+    labels = {label for line in lines for label in json.loads(line)["labels"]}
+    assert {label.split(".")[0] for label in labels} == {"jinja2", "fsspec"}
+
+
 def test_an_unknown_data_set(run):
     code, _, err = run("data", "nonsense", "--out", "x")
     assert code == 2

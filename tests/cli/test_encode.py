@@ -32,7 +32,7 @@ def test_the_report(run, corpus, tmp_path):
 
 
 def test_options_reach_the_store(run, corpus, tmp_path):
-    options = ("--set", "graph.T=9", "--language", "de", "--preset", "fast", "--quiet")
+    options = ("--model", "HE-AGCRCNN", "--set", "graph.T=9", "--language", "de", "--preset", "fast", "--quiet")
     assert run("encode", corpus, "--out", tmp_path / "s", *options) == (0, "", "")
     assert open_store(tmp_path / "s").encodings["words-matrix"].words.shape[1] == 9
     config = read_manifest(tmp_path / "s")["config"]
@@ -40,10 +40,20 @@ def test_options_reach_the_store(run, corpus, tmp_path):
 
 
 def test_a_model_names_what_is_encoded(run, corpus, tmp_path):
-    code, out, _ = run("encode", corpus, "--out", tmp_path / "s", "--model", "svm")
+    code, out, _ = run("encode", corpus, "--out", tmp_path / "svm", "--model", "svm")
     assert code == 0
     assert "words-matrices" not in out
-    assert read_manifest(tmp_path / "s")["encodings"] == []
+    assert read_manifest(tmp_path / "svm")["encodings"] == []
+    code, out, _ = run("encode", corpus, "--out", tmp_path / "network", "--model", "HE-AGCRCNN")
+    assert code == 0
+    assert "words-matrices" in out
+    assert read_manifest(tmp_path / "network")["encodings"] == ["words-matrix"]
+
+
+def test_without_a_model_it_is_the_default(run, corpus, tmp_path):
+    assert run("encode", corpus, "--out", tmp_path / "s", "--quiet") == (0, "", "")
+    manifest = read_manifest(tmp_path / "s")
+    assert (manifest["encodings"], manifest["config"]["text"]["tokenizer"]) == ([], "raw")
 
 
 def plain(content):

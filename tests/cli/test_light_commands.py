@@ -93,7 +93,9 @@ def test_a_linear_model_is_served_without_networks(linear_model):
 def test_other_commands_need_no_networks(toy_files, tmp_path):
     documents = toy_files.documents
     ended = commands(
+        ("encode", documents, "--out", tmp_path / "network", "--model", "HE-AGCRCNN", "--json"),
         ("encode", documents, "--out", tmp_path / "store", "--json"),
+        ("config",),
         ("models",),
         ("models", "--json"),
         ("config", "--model", "SVM"),
@@ -111,11 +113,10 @@ def test_other_commands_need_no_networks(toy_files, tmp_path):
 def test_a_network_names_the_extra_that_is_missing(toy_files, toy_model, tmp_path):
     files = ("--train", toy_files.documents, "--taxonomy", toy_files.taxonomy, "--out", tmp_path / "model")
     ended = commands(
-        ("train", *files),
+        ("train", *files, "--model", "HE-AGCRCNN"),
         ("train", *files, "--model", "HAN"),
-        ("config",),
         ("config", "--model", "XML-CNN"),
-        ("config", "--schema"),
+        ("config", "--model", "HE-AGCRCNN", "--schema"),
         ("predict", toy_model, "--text", "x"),
         ("taxonomy", "embed", toy_files.taxonomy, "--out", tmp_path / "vectors.npz", "--quiet"),
         ("taxonomy", "reconstruct", toy_files.taxonomy, "--quiet"),

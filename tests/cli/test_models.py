@@ -8,6 +8,7 @@ def test_the_list_of_models(run):
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert [line.split()[0] for line in lines] == ["model", *(model.name for model in MODELS)]
+    assert [line.split()[0] for line in lines if "(default)" in line] == ["auto"]
     assert "label weights from the taxonomy" in lines[13]
     assert "Kim 2014" in next(line for line in lines if line.startswith("CNN-non-static"))
 

@@ -7,12 +7,13 @@ import pytest
 
 @pytest.fixture(scope="module")
 def encoded(tmp_path_factory, toy_files):
-    """The toy documents as a store for the default model, and as one for linear models."""
+    """The toy documents as a store for networks, as one for linear models, and as one for the default model."""
     from taxocaps.workflows.encode import encode
 
     folder = tmp_path_factory.mktemp("encoded")
-    encode(toy_files.documents, folder / "default")
+    encode(toy_files.documents, folder / "network", model="HE-AGCRCNN")
     encode(toy_files.documents, folder / "svm", model="SVM")
+    encode(toy_files.documents, folder / "default")
     return folder
 
 
@@ -29,20 +30,20 @@ def train(run, toy_files, tmp_path, tiny):
 
 @pytest.mark.parametrize("linear", [True, False], ids=["SVM", "HE-AGCRCNN"])
 def test_training(train, run, encoded, toy_files, tmp_path, linear):
-    store = encoded / ("svm" if linear else "default")
+    store = encoded / ("svm" if linear else "network")
     for out, source in {"store": store, "file": toy_files.documents}.items():
         parts = ("--train", source, "--dev", source, "--test", source)
         assert train(out, *parts, linear=linear) == (0, "", "")
     for name in ("weights.safetensors", "metrics.json", "thresholds.json"):
         assert (tmp_path / "store" / name).read_bytes() == (tmp_path / "file" / name).read_bytes()
     if linear:  # what it does not read may be there
-        assert train("other", "--train", encoded / "default", linear=True) == (0, "", "")
+        assert train("other", "--train", encoded / "network", linear=True) == (0, "", "")
 
 
 def test_results_are_those_of_the_file(run, encoded, toy_model, toy_files, tmp_path):
     def same(*arguments, source="SOURCE"):
         results = []
-        for path in (encoded / "default", toy_files.documents):
+        for path in (encoded / "network", toy_files.documents):
             code, out, err = run(*(path if argument == source else argument for argument in arguments))
             assert (code, err) == (0, "")
             results.append(out)
@@ -53,12 +54,13 @@ def test_results_are_those_of_the_file(run, encoded, toy_model, toy_files, tmp_p
     assert same("evaluate", toy_model, "SOURCE", "--split", "test", "--json")
     assert same("predict", toy_model, "SOURCE").count("\n") == 12
     assert same("predict", toy_model, "SOURCE", "--split", "dev", "--top-k", "1").count("\n") == 2
-    assert same("graph", "SOURCE", "--id", "football-cup", "--json")
+    graph = same("graph", "SOURCE", "--id", "football-cup", "--json")
+    assert run("graph", encoded / "default", "--id", "football-cup", "--json") == (0, graph, "")
     assert same("corpus", "check", "SOURCE", "--taxonomy", toy_files.taxonomy, "--language", "en", "--json")
 
 
 def test_explaining_and_converting(run, encoded, toy_model, tmp_path):
-    store = encoded / "default"
+    store = encoded / "network"
     code, out, err = run("explain", toy_model, "--input", store, "--id", "football-cup", "--json")
     assert (code, err) == (0, "")
     assert json.loads(out)["title"] == "football-cup"
@@ -85,7 +87,8 @@ def test_a_store_with_other_options_is_refused_with_the_option(
     check_refused, run, train, toy_model, toy_files, tmp_path
 ):
     store = tmp_path / "store"
-    assert run("encode", toy_files.documents, "-o", store, "--set", "text.numbers=drop", "--quiet") == (0, "", "")
+    options = ("--model", "HE-AGCRCNN", "--set", "text.numbers=drop", "--quiet")
+    assert run("encode", toy_files.documents, "-o", store, *options) == (0, "", "")
     message = "was encoded with text.numbers=drop, but the model has keep"
     check_refused(run("predict", toy_model, store, "-o", tmp_path / "p.jsonl", "--quiet"), message)
     check_refused(run("evaluate", toy_model, store, "--quiet"), message, "--set text.numbers=keep")

@@ -207,7 +207,7 @@ def test_an_interrupted_run(check_refused, train, tmp_path, monkeypatch):
         code, out, err = train("--epochs", "3", "--quiet")
     assert (code, out) == (130, "")
     assert err.count("\n") == 1
-    assert "--resume continues from the last epoch" in err
+    assert "--resume continues from the last fold or epoch" in err
     check_refused(train("--epochs", "3", "--quiet"), "has an interrupted run; give --resume")
     check_refused(train("--epochs", "4", "--quiet", "--resume"), "had other documents or options")
     assert train("--epochs", "3", "--quiet", "--resume") == (0, "", "")
@@ -215,13 +215,16 @@ def test_an_interrupted_run(check_refused, train, tmp_path, monkeypatch):
     assert weights(tmp_path / "model") == weights(tmp_path / "whole")
 
 
-def test_starting_from_a_model(check_refused, train, toy_model, tmp_path):
+def test_starting_from_a_model(check_refused, run, train, toy_model, tmp_path):
     (tmp_path / "new.jsonl").write_text(GOOD.replace("Sport", "Geology") * 3)
     check_refused(train("--from", toy_model, "--quiet", documents=tmp_path / "new.jsonl"), "'Geology'")
     options = ("--from", toy_model, "--unknown-labels", "add", "--quiet")
     other = train(*options, "--set", "network.dropout=0.9", documents=tmp_path / "new.jsonl")
     check_refused(other, "the model to start from has network.dropout=", "not 0.9")
-    assert train(*options, "--model", "he-agcrcnn", documents=tmp_path / "new.jsonl") == (0, "", "")
+    other = train(*options, "--model", "gccnn", documents=tmp_path / "new.jsonl")
+    check_refused(other, "the model to start from has model=HE-AGCRCNN, not gccnn; leave it out")
+    files = ("--train", tmp_path / "new.jsonl", "--taxonomy", toy_model / "taxonomy.json", "--out", tmp_path / "model")
+    assert run("train", *files, *options, "--epochs", "1") == (0, "", "")  # its own options, without its name
     before, after = (json.loads((folder / "labels.json").read_text()) for folder in (toy_model, tmp_path / "model"))
     assert list(after) == [*before, "Geology"]
     config = (tmp_path / "model" / "config.yaml").read_text()

@@ -46,8 +46,8 @@ def corpus(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def model(corpus):
-    """`auto`, trained on them."""
-    train(TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv"), corpus / "model", model="auto")
+    """The default model, `auto`, trained on them."""
+    train(TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv"), corpus / "model")
     return corpus / "model"
 
 
@@ -62,7 +62,9 @@ def test_documents_get_the_labels_of_their_words(model):
 
 
 def test_members_stand_in_the_card_with_what_they_reach(model):
-    standings = load_model(model).card().standings
+    card = load_model(model).card()
+    standings = card.standings
+    assert card.model == "auto"
     assert [one["name"] for one in standings] == ["words", "pairs", "characters", "joined"]
     assert standings[-1]["micro_f1"] > 0.9
 
@@ -189,6 +191,13 @@ def test_models_of_different_kinds_are_joined(corpus, tmp_path):
     assert (tmp_path / "model" / "members" / "CNN-non-static" / "weights.safetensors").exists()
     (found,) = predict(loaded, ["Cargo for the harbour."])
     assert found.labels[0].label == "shipping"
+
+
+def test_another_model_is_nothing_to_start_from(corpus, model, tmp_path):
+    files = TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv", start=model)
+    with pytest.raises(ModelError, match="joined models do not start from another model; train on all documents"):
+        train(files, tmp_path / "model")
+    assert not (tmp_path / "model").exists()
 
 
 def test_validation_documents_are_learned_from_too(corpus, tmp_path):

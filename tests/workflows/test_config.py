@@ -1,5 +1,6 @@
 """One configuration for every command: defaults, preset, file, --set and options, in this order."""
 
+import itertools
 import json
 
 import jsonschema_rs
@@ -14,6 +15,7 @@ from taxocaps.workflows.config import (
     config_schema,
     resolve_corpus_config,
     resolve_encode_config,
+    resolve_graph_config,
     resolve_run_config,
 )
 
@@ -24,7 +26,7 @@ def graph_of(config):
 
 def test_file_then_overrides_then_options(tmp_path):
     file = tmp_path / "run.toml"
-    file.write_text("[graph]\nwindow = 4\nN = 50\nK = 9\n")
+    file.write_text("model = 'HE-AGCRCNN'\n[graph]\nwindow = 4\nN = 50\nK = 9\n")
     given = (file, ["graph.N=60", "graph.K=8"], {"graph.K": 7, "corpus.text_field": "body"})
     for config, graph in (
         (resolve_run_config(*given), resolve_run_config(*given).options.graph),
@@ -53,13 +55,13 @@ def test_options_in_python_have_two_underscores_for_the_dot():
 )
 def test_a_bad_key_or_value_is_named(resolve, override, message):
     with pytest.raises(ConfigError, match=message):
-        resolve(overrides=[override])
+        resolve(overrides=["model=HE-AGCRCNN", override])
 
 
 def test_unknown_keys_of_the_model_name_the_nearest():
     for override, nearest in {"trainin.epochs=3": "training", "training.epoch=3": r"training\.epochs"}.items():
         with pytest.raises(ConfigError, match=rf"did you mean {nearest}\?"):
-            resolve_run_config(overrides=[override])
+            resolve_run_config(overrides=["model=HE-AGCRCNN", override])
     with pytest.raises(ConfigError, match=r"unknown configuration key linear\.c; did you mean linear\.C\?"):
         resolve_run_config(overrides=["linear.c=3"], options={"model": "SVM"})
 
@@ -75,23 +77,25 @@ def test_an_unknown_key_may_be_one_of_those_beside_the_options():
 @pytest.mark.parametrize(
     ("resolve", "override", "allowed"),
     [
-        (resolve_encode_config, "training.epochs=3", "model, preset, seed, corpus, text, graph"),
-        (resolve_encode_config, "network.units=9", "model, preset, seed, corpus, text, graph"),
-        (resolve_encode_config, "trainin.epochs=3", "model, preset, seed, corpus, text, graph"),
-        (resolve_corpus_config, "graph.window=3", "corpus"),
-        (resolve_corpus_config, "model=SVM", "corpus"),
+        (resolve_graph_config, "training.epochs=3", "for HE-AGCRCNN it has model, preset, seed, corpus, text, graph"),
+        (resolve_graph_config, "network.units=9", "for HE-AGCRCNN it has model, preset, seed, corpus, text, graph"),
+        (resolve_graph_config, "trainin.epochs=3", "for HE-AGCRCNN it has model, preset, seed, corpus, text, graph"),
+        (resolve_encode_config, "graph.window=3", "for auto it has model, preset, seed, corpus, text"),
+        (resolve_corpus_config, "graph.window=3", "it has corpus"),
+        (resolve_corpus_config, "model=SVM", "it has corpus"),
     ],
 )
 def test_sections_that_a_command_does_not_read_are_refused(resolve, override, allowed):
     section = override.split("=")[0].split(".")[0]
-    with pytest.raises(ConfigError, match=f"^this command has no options {section}; it has {allowed}$"):
+    with pytest.raises(ConfigError, match=f"^this command has no options {section}; {allowed}$"):
         resolve(overrides=[override])
 
 
 def test_one_file_serves_all_commands(tmp_path):
     file = tmp_path / "run.yaml"
     config = resolve_run_config(
-        overrides=["graph.window=5", "training.epochs=3", "corpus.text_field=body"], options={"seed": 7}
+        overrides=["model=HE-AGCRCNN", "graph.window=5", "training.epochs=3", "corpus.text_field=body"],
+        options={"seed": 7},
     )
     file.write_text(config.as_yaml() + "serve: {batch: 8}\n")
     assert resolve_run_config(file) == config
@@ -105,11 +109,11 @@ def test_one_file_serves_all_commands(tmp_path):
     assert graph_of(resolve_encode_config(file, ["graph.N=9"])).N == 9
 
 
-@pytest.mark.parametrize("model", [model.name for model in MODELS])
+@pytest.mark.parametrize("model", MODELS, ids=[model.name for model in MODELS])
 def test_what_encodes_for_a_model_reads_documents_as_the_model_does(model):
-    for preset in PRESETS:
-        run = resolve_run_config(options={"model": model, "preset": preset}).options
-        encode = resolve_encode_config(options={"model": model.lower(), "preset": preset})
+    for preset in PRESETS if model.has_presets else ("default",):
+        run = resolve_run_config(options={"model": model.name, "preset": preset}).options
+        encode = resolve_encode_config(options={"model": model.name.lower(), "preset": preset})
         assert (encode.text, encode.encodings) == (run.text, run.encodings)
 
 
@@ -118,7 +122,7 @@ def test_a_mistake_in_a_file_names_the_file(tmp_path):
     for resolve in (resolve_run_config, resolve_encode_config):
         with pytest.raises(ConfigError, match=r"run\.yaml: text\.language must be .*text; got False"):
             resolve(tmp_path / "run.yaml")
-    (tmp_path / "run.yaml").write_text("training:\n  epoch: 3\n")
+    (tmp_path / "run.yaml").write_text("model: HAN\ntraining:\n  epoch: 3\n")
     with pytest.raises(ConfigError, match=r"run\.yaml: unknown configuration key training\.epoch; did you mean"):
         resolve_run_config(tmp_path / "run.yaml")
     (tmp_path / "run.yaml").write_text("corpus:\n  split: [a]\n")
@@ -126,8 +130,10 @@ def test_a_mistake_in_a_file_names_the_file(tmp_path):
         resolve_corpus_config(tmp_path / "run.yaml")
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-@pytest.mark.parametrize("model", ["HE-AGCRCNN", "tgcnn(no-r)", "SVM", "HAN"])
+@pytest.mark.parametrize(
+    ("model", "preset"),
+    [*itertools.product(["HE-AGCRCNN", "tgcnn(no-r)", "HAN"], PRESETS), ("SVM", "default"), ("auto", "default")],
+)
 def test_the_written_configuration_reads_back(tmp_path, preset, model):
     config = resolve_run_config(options={"preset": preset, "model": model, "seed": 5, "text.language": "de"})
     (tmp_path / "run.yaml").write_text(config.as_yaml())
@@ -150,7 +156,7 @@ def test_a_file_is_read_for_the_model_that_is_asked_for(tmp_path):
     file.write_text("network: {widths: [2, 3]}")
     assert resolve_run_config(file, options={"model": "CNN-non-static"}).options.network.widths == (2, 3)
     with pytest.raises(ConfigError, match=r"run\.yaml: unknown configuration key network\.widths"):
-        resolve_run_config(file)
+        resolve_run_config(file, options={"model": "HE-AGCRCNN"})
 
 
 def test_a_run_begins_with_its_preset_and_its_model(tmp_path):
@@ -187,6 +193,34 @@ def test_what_contradicts_the_model_is_refused():
             resolve(overrides=["model=GCCN"])
         with pytest.raises(ConfigError, match=r"no preset is called 'fats'; did you mean fast\?"):
             resolve(overrides=["preset=fats"])
+
+
+def test_a_graph_is_read_as_by_the_default_network_or_by_the_one_that_is_named(tmp_path):
+    assert resolve_graph_config() == resolve_encode_config(options={"model": "HE-AGCRCNN"})
+    named = {"model": "tgcnn(no-r)", "preset": "fast"}
+    assert resolve_graph_config(options=named) == resolve_encode_config(options=named)
+    file = tmp_path / "run.yaml"
+    file.write_text("model: TGCNN(No-R)\n")
+    assert graph_of(resolve_graph_config(file)).row_order == "unordered"
+    assert graph_of(resolve_graph_config(file, ["model=GCCNN"])).row_order == "ordered"
+
+
+@pytest.mark.parametrize("model", ["auto", "SVM", "HAN"])
+def test_a_model_without_graphs_is_passed_over_in_a_file_and_refused_elsewhere(tmp_path, model):
+    file = tmp_path / "run.yaml"
+    file.write_text(resolve_run_config(options={"model": model, "text.language": "de"}).as_yaml())
+    assert resolve_graph_config(file) == resolve_graph_config(options={"text.language": "de"})
+    message = f"^{model} reads no graph of words; name a model that does, such as --model HE-AGCRCNN$"
+    for given in ((None, [f"model={model}"]), (None, (), {"model": model})):
+        with pytest.raises(ConfigError, match=message):
+            resolve_graph_config(*given)
+
+
+def test_what_a_model_to_start_from_is_counts_where_nothing_is_named(toy_model):
+    config = resolve_run_config(options={"training.epochs": 7}, start=toy_model)
+    assert (config.model, config.preset, config.options.training.epochs) == ("HE-AGCRCNN", "default", 7)
+    assert config.given == {"training": {"epochs": 7}}
+    assert resolve_run_config(options={"model": "SVM"}, start=toy_model).model == "SVM"
 
 
 @pytest.mark.parametrize("seed", [-1, 2**31, 1.5, "x"])
@@ -230,7 +264,7 @@ def test_what_is_written_is_valid_by_its_schema(model):
 
 
 def test_a_schema_names_no_parts_of_the_program():
-    text = json.dumps(config_schema())
+    text = json.dumps(config_schema("HE-AGCRCNN"))
     shown = json.loads(text)
     titles = [part["title"] for part in shown["$defs"].values() if "title" in part]
     assert not [title for title in titles if title.endswith("Config")]

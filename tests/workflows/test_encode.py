@@ -16,7 +16,7 @@ from taxocaps.encoding.store import open_store, read_manifest
 from taxocaps.errors import ConfigError, CorpusError, FileError, GraphError, StoreError, WriteError
 from taxocaps.graph.document_graph import GraphOfWords
 from taxocaps.text.pipeline import TextPipeline
-from taxocaps.workflows.config import resolve_encode_config
+from taxocaps.workflows.config import resolve_encode_config, resolve_graph_config
 from taxocaps.workflows.encode import encode
 
 
@@ -33,9 +33,9 @@ def contents(folder):
 
 
 def test_the_store_holds_words_and_readable_rows(tmp_path, corpus):
-    report = encode(str(corpus), str(tmp_path / "store"), threads=2)
+    report = encode(str(corpus), str(tmp_path / "store"), threads=2, model="HE-AGCRCNN")
     store = open_store(str(tmp_path / "store"))
-    matrices, graph = store.encodings["words-matrix"], resolve_encode_config().encodings["words-matrix"]
+    matrices, graph = store.encodings["words-matrix"], resolve_graph_config().encodings["words-matrix"]
     records = [json.loads(line) for line in corpus.read_text().splitlines()]
     assert report.documents == len(store) == len(records)
     assert report.without_words == 2
@@ -67,9 +67,9 @@ def test_ids_and_labels_stand_beside_the_arrays(tmp_path, corpus):
 
 
 def test_the_manifest_tells_what_the_store_was_made_from(tmp_path, corpus):
-    encode(corpus, tmp_path / "a", resolve_encode_config(overrides=["graph.window=4", "graph.N=7"]))
-    encode(corpus, tmp_path / "b", graph__window=4, graph__N=7)
-    encode(corpus, tmp_path / "c")
+    encode(corpus, tmp_path / "a", resolve_graph_config(overrides=["graph.window=4", "graph.N=7"]))
+    encode(corpus, tmp_path / "b", model="HE-AGCRCNN", graph__window=4, graph__N=7)
+    encode(corpus, tmp_path / "c", model="HE-AGCRCNN")
     a, b, c = (read_manifest(tmp_path / name) for name in "abc")
     assert (a["config"]["graph"]["window"], a["config"]["graph"]["N"]) == (4, 7)
     assert a == b
@@ -113,7 +113,7 @@ def test_a_store_is_not_encoded_again_with_other_words(tmp_path, corpus):
     encode(corpus, tmp_path / "words", model="SVM")
     message = r"words: the words in it were made with text\.language=en, not de; encode the documents that it was made"
     with pytest.raises(StoreError, match=message):
-        encode(tmp_path / "words", tmp_path / "again", text__language="de")
+        encode(tmp_path / "words", tmp_path / "again", model="SVM", text__language="de")
     assert not (tmp_path / "again").exists()
 
 
@@ -128,10 +128,10 @@ def test_nothing_but_the_store_is_left(tmp_path, corpus):
 
 
 def test_overwriting(tmp_path, corpus):
-    encode(corpus, tmp_path / "store", resolve_encode_config(overrides=["graph.N=3"]))
+    encode(corpus, tmp_path / "store", resolve_graph_config(overrides=["graph.N=3"]))
     with pytest.raises(FileError, match=r"exists already; .* --overwrite"):
         encode(corpus, tmp_path / "store")
-    encode(corpus, tmp_path / "store", overwrite=True)
+    encode(corpus, tmp_path / "store", overwrite=True, model="HE-AGCRCNN")
     assert read_manifest(tmp_path / "store")["config"]["graph"]["N"] == 80
 
 
@@ -157,7 +157,7 @@ def test_people_are_told_where_the_work_stands(tmp_path, corpus):
 
 @pytest.mark.parametrize("option", ["vectors__source", "training__epochs", "network__units", "bag__counts"])
 def test_options_that_documents_are_not_read_by_are_refused(tmp_path, corpus, option):
-    with pytest.raises(ConfigError, match=f"this command has no options {option.split('__')[0]}; it has model, preset"):
+    with pytest.raises(ConfigError, match=f"no options {option.split('__')[0]}; for auto it has model, preset"):
         encode(corpus, tmp_path / "store", **{option: "x"})
     assert not (tmp_path / "store").exists()
 
@@ -176,7 +176,7 @@ def test_too_many_words_for_dijkstra_names_the_document(tmp_path):
     path = tmp_path / "corpus.jsonl"
     write_documents([Document("short"), Document(tokens=tuple(f"w{i}" for i in range(5_001)), id="long")], path)
     with pytest.raises(GraphError, match=r"corpus\.jsonl, document 'long': 5,001 distinct .*graph\.distance=count"):
-        encode(path, tmp_path / "store", resolve_encode_config(overrides=["graph.distance=count"]))
+        encode(path, tmp_path / "store", resolve_graph_config(overrides=["graph.distance=count"]))
     assert not (tmp_path / "store").exists()
 
 

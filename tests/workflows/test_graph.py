@@ -3,7 +3,7 @@ import io
 import pytest
 
 from taxocaps.errors import CorpusError, FileError
-from taxocaps.workflows.config import resolve_encode_config
+from taxocaps.workflows.config import resolve_graph_config
 from taxocaps.workflows.graph import graph_of_words, inspect_document
 
 TEXT = "Musk told the electric car company that it plans a purchase. The company expects growth."
@@ -31,7 +31,7 @@ def test_the_page_is_written_with_the_title(tmp_path):
 
 
 def test_options_reach_pipeline_and_graph():
-    config = resolve_encode_config(overrides=["graph.N=2", "text.language=de"])
+    config = resolve_graph_config(overrides=["graph.N=2", "text.language=de"])
     report = inspect_document("Die Häuser und die Gärten", config)
     assert len(report.matrix) == 2
     assert report.central_words[0].word == "haus"
@@ -61,7 +61,7 @@ def test_texts_of_any_length_are_texts(monkeypatch):
     assert inspect_document("word " * 100).words == 1
     assert inspect_document("x" * 300).words <= 1
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO("café".encode("latin-1"))))
-    report = inspect_document("-", resolve_encode_config(options={"corpus.encoding": "latin-1"}))
+    report = inspect_document("-", resolve_graph_config(options={"corpus.encoding": "latin-1"}))
     assert report.central_words[0].word == "café"
 
 

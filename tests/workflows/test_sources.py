@@ -7,7 +7,7 @@ import pytest
 
 from taxocaps.corpus.readers import CorpusConfig, read_documents
 from taxocaps.errors import CorpusError, FileError, StoreError
-from taxocaps.workflows.config import resolve_encode_config, resolve_run_config
+from taxocaps.workflows.config import resolve_graph_config, resolve_run_config
 from taxocaps.workflows.corpus import check_corpus, convert_corpus
 from taxocaps.workflows.encode import encode
 from taxocaps.workflows.evaluate import evaluate, evaluate_predictions
@@ -84,7 +84,7 @@ def test_training_from_a_store_gives_the_weights_of_training_from_its_file(
 
 def test_files_and_stores_may_be_mixed(models, toy_files, tiny, tmp_path):
     for split in ("train", "dev", "test"):
-        encode(toy_files.documents, tmp_path / split, corpus__split=split)
+        encode(toy_files.documents, tmp_path / split, model="HE-AGCRCNN", corpus__split=split)
     config = tiny_config("HE-AGCRCNN", tiny)
     stores = TrainFiles(tmp_path / "train", toy_files.taxonomy, tmp_path / "dev", tmp_path / "test")
     train(stores, tmp_path / "stores", config)
@@ -170,11 +170,10 @@ def test_a_store_is_written_as_a_corpus_of_ready_words(stores, models, toy_files
 
 @pytest.mark.parametrize("overrides", [(), ("graph.sentence_bound=true", "graph.window=4", "graph.N=5")])
 def test_the_graph_of_a_document_of_a_store_is_that_of_its_file(stores, toy_files, overrides):
-    config = resolve_encode_config(overrides=overrides)
-    found, expected = (
-        inspect_document(str(source), config, id="football-cup") for source in (stores("SVM"), toy_files.documents)
-    )
-    assert found == expected
+    config = resolve_graph_config(overrides=overrides)
+    sources = (toy_files.documents, stores("SVM"), stores("auto"))
+    expected, *found = (inspect_document(str(source), config, id="football-cup") for source in sources)
+    assert found == [expected, expected]
 
 
 def test_the_graph_of_a_store_needs_an_id(stores):
@@ -202,7 +201,7 @@ MISFITS = {
 @pytest.mark.parametrize(("options", "message"), MISFITS.values(), ids=MISFITS)
 def test_a_store_that_does_not_fit_is_refused(models, toy_files, tiny, tmp_path, options, message):
     store, model = tmp_path / "store", models("HE-AGCRCNN")
-    encode(toy_files.documents, store, **options)
+    encode(toy_files.documents, store, **{"model": "HE-AGCRCNN", **options})
     uses = (
         lambda: list(predict(model, store)),
         lambda: evaluate(model, store),

@@ -64,6 +64,13 @@ class ModelSpec:
         """Whether it is one of the thirteen of the paper."""
         return self.citation == PAPER
 
+    @property
+    def has_presets(self) -> bool:
+        """Whether presets change it: they are for networks, on their own or as members."""
+        if self.family == "joined":
+            return any(find_model(member).has_presets for member in self.members)
+        return self.family != "linear"
+
 
 @dataclass(frozen=True)
 class Variant:

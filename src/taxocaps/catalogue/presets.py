@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from taxocaps.catalogue import DEFAULT_MODEL, DEFAULT_NETWORK
 from taxocaps.catalogue.models import ModelSpec, find_model
 from taxocaps.config import Config, merge, seconds
 from taxocaps.encoding.encoders import ENCODERS
@@ -87,11 +88,15 @@ def model_config(model: str, preset: str, *layers: Mapping[str, Any], beside: Se
     except MissingExtraError as error:
         raise MissingExtraError(error.library, error.extra, f"the model {spec.name}") from error
     models = (*spec.members, *(_slow_members(spec) if _has_more_time(spec, given) else ()))
-    members = {name: model_config(name, preset).as_mapping() for name in models}
+    members = {name: _member_config(name, preset).as_mapping() for name in models}
     usual = merge(_preset(spec, preset), spec.usual, {"members": members} if members else {})
     sections = {section: values for section, values in usual.items() if section in kind.model_fields}
     _check_sections(spec, kind, given)
     return kind.model_validate(merge(sections, options), context={"beside": beside})
+
+
+def _member_config(model: str, preset: str) -> ModelConfig:
+    return model_config(model, preset if find_model(model).has_presets else "default")
 
 
 def encoding_config(model: str, preset: str, *layers: Mapping[str, Any]) -> tuple[TextConfig, dict[str, Config]]:
@@ -132,6 +137,11 @@ def _preset(spec: ModelSpec, name: str) -> Mapping[str, Any]:
         nearest = difflib.get_close_matches(name, PRESETS, n=1)
         hint = f"did you mean {nearest[0]}?" if nearest else f"there are {', '.join(PRESETS)}"
         raise ConfigError(f"no preset is called {name!r}; {hint}")
+    if PRESETS[name] and not spec.has_presets:
+        raise ConfigError(
+            f"the preset {name} is for networks and has no settings for {spec.name}; "
+            f"give --model {DEFAULT_NETWORK} --preset {name}, or leave it out"
+        )
     if spec.is_variant:
         return PRESETS[name]
     # Presets have settings for the sizes and the loss of the paper's own networks only.
@@ -164,12 +174,16 @@ def _check_sections(spec: ModelSpec, kind: type[ModelConfig], given: Mapping[str
     changed = {key for key, value in given.get("text", {}).items() if value != usual.get(key)}
     if spec.axes.get("text") == {"tokenizer": "characters"} and changed - {"language"}:
         raise ConfigError(f"{spec.name} reads characters; it has no options of words (text)")
-    known = {section for preset in PRESETS.values() for section in preset} | _SECTIONS
     for section in given:
-        if section not in kind.model_fields and section in known:
-            raise ConfigError(f"{spec.name} has no options {section}; it has {', '.join(sorted(kind.model_fields))}")
+        if section not in kind.model_fields and section in _SECTIONS:
+            is_default = spec.name == DEFAULT_MODEL and section in _OF_NETWORKS
+            hint = f"; networks have them: --model {DEFAULT_NETWORK}" if is_default else ""
+            raise ConfigError(
+                f"{spec.name} has no options {section}; it has {', '.join(sorted(kind.model_fields))}{hint}"
+            )
 
 
+_OF_NETWORKS = {"label_vectors", *(section for preset in PRESETS.values() for section in preset)}
 _SECTIONS = {
     "bag",
     "choose",
@@ -177,8 +191,7 @@ _SECTIONS = {
     "linear",
     "members",
     "time",
-    "vocabulary",
     "without",
-    "label_vectors",
+    *_OF_NETWORKS,
     *(ENCODERS[name].Config.section for name in ENCODERS),
 }

@@ -66,8 +66,16 @@ def _parameters(entry: DataSource) -> Mapping[str, inspect.Parameter]:
 
 
 def _annotation(name: str, option: DataOption) -> Any:
-    kind: Any = Literal[option.choices] if option.choices else Path
-    return Annotated[kind | None, typer.Option(f"--{name.replace('_', '-')}", help=option.help)]
+    kind: Any = Literal[option.choices] if option.choices else str
+    parsing = {} if option.choices else _PARSING[option.kind]
+    return Annotated[kind | None, typer.Option(f"--{name.replace('_', '-')}", help=option.help, **parsing)]
+
+
+_PARSING: Mapping[str, Mapping[str, Any]] = {
+    "path": {"parser": Path, "metavar": "PATH"},
+    "names": {"parser": lambda text: text.split(","), "metavar": "NAME,NAME"},
+}
+"""What becomes of the text of an option."""
 
 
 def _show(report: DataReport) -> None:

@@ -33,8 +33,8 @@ def encode(
     """Tokenise and encode documents into a store on disk.
 
     train, evaluate, predict and explain take the store in place of the documents, if the model reads documents in the
-    same way: give --model, --preset and options as for training. Interrupted work continues where it stopped when the
-    command is given again.
+    same way: give --model, --preset and options as for training. Without --model, the store is for the default model.
+    Interrupted work continues where it stopped when the command is given again.
     """
     from taxocaps.workflows.encode import encode as run
     from taxocaps.workflows.folders import resume_hint

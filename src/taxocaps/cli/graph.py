@@ -19,7 +19,7 @@ __all__ = ["graph"]
 _BLOCK_STYLES = ("on blue", "on dark_green", "on purple4", "on grey35", "on dark_cyan")
 
 
-@with_config(*CORPUS_OPTIONS, "language", "preset", of="encode")
+@with_config(*CORPUS_OPTIONS, "language", "model", "preset", of="graph")
 def graph(
     config: "EncodeConfig",
     text_or_file: Annotated[
@@ -34,6 +34,7 @@ def graph(
 ) -> None:
     """Show a document as a graph of words and as a words-matrix.
 
+    It is read as by the network of the paper, or by another model that reads graphs (--model).
     Each row of the matrix belongs to a central word (underlined): the contexts in which it occurs, each a
     block of words in the order of the text, long blocks first.
     """

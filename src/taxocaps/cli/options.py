@@ -95,9 +95,15 @@ _OPTIONS = {
 }
 
 _OPTIONS |= {
-    "model": _ConfigOption("model", str, "The name of a model; `taxocaps models` lists them.", "NAME", _MODEL),
+    "model": _ConfigOption(
+        "model", str, "The name of a model; `taxocaps models` lists them and marks the default.", "NAME", _MODEL
+    ),
     "preset": _ConfigOption(
-        "preset", str, "Named settings: default, fast, paper-rcv1, paper-eurlex or paper-reuters.", "NAME", _MODEL
+        "preset",
+        str,
+        "Named settings of a network: default, fast, paper-rcv1, paper-eurlex or paper-reuters.",
+        "NAME",
+        _MODEL,
     ),
     "time": _ConfigOption(
         "time",
@@ -107,7 +113,7 @@ _OPTIONS |= {
         _MODEL,
     ),
     "seed": _ConfigOption("seed", int, "Random seed. Default: 0.", None, _MODEL),
-    "epochs": _ConfigOption("training.epochs", int, "The largest number of epochs.", None, _MODEL),
+    "epochs": _ConfigOption("training.epochs", int, "The largest number of epochs of a network.", None, _MODEL),
     "devices": _ConfigOption("training.devices", int, "Processes or GPUs that share the work.", None, _MODEL),
     "unknown_labels": _ConfigOption(
         "labels.unknown",
@@ -141,20 +147,21 @@ _SETTINGS = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Set one option of any stage, such as graph.window=4; may be repeated.",
+        help="Set one option of any stage, such as text.language=de; may be repeated.",
         rich_help_panel=_CONFIGURATION,
     ),
 ]
 
 
 def with_config(
-    *names: str, of: Literal["corpus", "encode", "run"] = "corpus"
+    *names: str, of: Literal["corpus", "encode", "graph", "run"] = "corpus"
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command `--config`, `--set` and the options in `names`, which reach it as one argument `config`.
 
-    The command is declared with a parameter `config`, a `CorpusConfig`, `EncodeConfig` or `RunConfig` as `of` says; on
-    the command line the options stand in its place. Files are read first, `--set` wins over them, and named options win
-    over both.
+    The command is declared with a parameter `config`, a `CorpusConfig`, an `EncodeConfig` (for `encode` and `graph`) or
+    a `RunConfig` as `of` says; on the command line the options stand in its place. Files are read first, `--set` wins
+    over them, and named options win over both. If the command has a parameter `start`, the folder of a model, the name
+    of that model is the default.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -164,7 +171,8 @@ def with_config(
         @functools.wraps(command)
         def run(**arguments: Any) -> None:
             given = {name: arguments.pop(name) for name in annotations}
-            command(config=_resolve(given, of), **arguments)
+            starting = {"start": arguments["start"]} if "start" in arguments else {}
+            command(config=_resolve(given, of, **starting), **arguments)
 
         own = [p for p in inspect.signature(command).parameters.values() if p.name != "config"]
         added = [
@@ -179,14 +187,20 @@ def with_config(
     return decorate
 
 
-def _resolve(given: dict[str, Any], of: str) -> Any:
-    from taxocaps.workflows.config import resolve_corpus_config, resolve_encode_config, resolve_run_config
+def _resolve(given: dict[str, Any], of: str, **starting: Path | None) -> Any:
+    from taxocaps.workflows.config import (
+        resolve_corpus_config,
+        resolve_encode_config,
+        resolve_graph_config,
+        resolve_run_config,
+    )
 
     file, settings = given.pop("config_file"), given.pop("settings")
     options = {_OPTIONS[name].key: value for name, value in given.items() if value is not None}
     resolvers: dict[str, Callable[..., Any]] = {
         "corpus": resolve_corpus_config,
         "encode": resolve_encode_config,
+        "graph": resolve_graph_config,
         "run": resolve_run_config,
     }
-    return resolvers[of](file, settings or (), options)
+    return resolvers[of](file, settings or (), options, **starting)

@@ -41,7 +41,8 @@ def train(
         Path | None,
         typer.Option(
             callback=existing,
-            help="Validation documents, for early stopping and thresholds. Default: some training documents.",
+            help="Validation documents, for early stopping and thresholds; joined models learn from them, too. "
+            "Default: some training documents, or all, each out of fold.",
         ),
     ] = None,
     test: Annotated[Path | None, typer.Option(callback=existing, help="Test documents, for the final metrics.")] = None,
@@ -51,7 +52,7 @@ def train(
             "--from",
             metavar="MODEL",
             callback=check_model,
-            help="Start from the weights of this model; labels may be new.",
+            help="Start from the weights of this network; labels may be new.",
         ),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
@@ -63,8 +64,9 @@ def train(
 ) -> None:
     """Train a model.
 
-    Documents are tokenised and encoded into a store on disk, from which the model is trained. Networks train until the
-    micro-F1 of the validation documents stops improving. Ctrl-C loses nothing: --resume continues from the last epoch.
+    Without --model, linear models and the names of labels are joined, each training document being scored by models
+    that did not see it. Networks train until the micro-F1 of the validation documents stops improving. Ctrl-C loses
+    nothing: --resume continues from the last fold or epoch.
     """
     from taxocaps.workflows.train import TrainFiles
     from taxocaps.workflows.train import train as run
@@ -86,7 +88,7 @@ def train(
             )
     except KeyboardInterrupt:
         instead = " in place of --overwrite" if overwrite else ""
-        tell(f"interrupted; the same command with --resume{instead} continues from the last epoch in {out}")
+        tell(f"interrupted; the same command with --resume{instead} continues from the last fold or epoch in {out}")
         raise typer.Exit(130) from None
     if report is None:  # another process speaks
         return

@@ -1,6 +1,5 @@
 """Members joined: the scores of several scorers, label names, frequency and taxonomy become one probability."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -22,7 +21,8 @@ from taxocaps.metrics.calibration import logistic
 from taxocaps.metrics.classification import flat_metrics
 from taxocaps.metrics.thresholds import best_threshold
 from taxocaps.results import FitReport, Standing
-from taxocaps.scorers.base import SCORERS, CrossFit, Examples, FitContext, ModelConfig, Scorer, Workload, make_scorer
+from taxocaps.scorers.base import SCORERS, CrossFit, Examples, FitContext, ModelConfig, Scorer, make_scorer
+from taxocaps.scorers.plan import folds_of, plan_members
 from taxocaps.text.pipeline import TextConfig
 from taxocaps.text.tokens import Tokens
 
@@ -36,9 +36,6 @@ _MOST_PAIRS = 600_000
 _PARTS = 3
 """Trees are fitted without one part of the documents after another, to see how many of them are best."""
 _COUNTS = (25, 50, 75, 100, 150, 200, 300)
-_LONG = 120
-_CORES = 2
-"""Cores that are taken to share the work, whatever the machine has: the same time gives the same members everywhere."""
 _MOST_COMPARED, _COMPARED_TREES = 50_000, 50
 """Pairs and trees that members are compared by."""
 _COST_OF_MISSING = float(-np.log(1e-3))
@@ -163,13 +160,20 @@ class JoinedScorer(Scorer):
 
     def cross_fit(self, training: Examples, folds: NDArray[np.int64], context: FitContext) -> CrossFit:
         """Fit members on folds, the trees on what they say of documents they have not seen, then members on all."""
+        if self.start is not None:
+            raise ModelError("joined models do not start from another model; train on all documents together")
         self.counts = np.asarray(training.labels.sum(axis=0)).ravel().astype(np.int64)
         self._candidates = EvidenceMaker.candidates_for(training.labels)
-        self._keep_to_time(training.workload, int(folds.max()) + 1, context)
+        count = int(folds.max()) + 1
+        if self.config.time is not None:
+            plan = plan_members(self.config.used, training.workload, count, self.config.time)
+            context.tell(str(plan))
+            self._keep(plan.kept)
         found = {}
         for name, reading in self._readings(training.documents):
-            within = context.called(name).within("members", name)
-            found[name] = self.members[name].cross_fit(Examples(reading, training.labels), folds, within).scores
+            member, within = self.members[name], context.called(name).within("members", name)
+            own_folds = folds % folds_of(member.config, count)
+            found[name] = member.cross_fit(Examples(reading, training.labels), own_folds, within).scores
         if self._names is not None:
             self._names.fit(training.documents)
         if self.config.choose:
@@ -239,25 +243,6 @@ class JoinedScorer(Scorer):
                     known[config] = encoder.pipeline.reread(raw)
                 tokens = known[config]
             yield name, EncodedDocuments((), tokens, encoder.encode_tokens(tokens))
-
-    def _keep_to_time(self, workload: Workload, folds: int, context: FitContext) -> None:
-        """Leave out members for which there is no time."""
-        if self.config.time is None:
-            return
-        left, late = float(self.config.time), {}
-        kept: list[str] = []
-        for name, config in self.config.used.items():
-            cost = config.seconds(workload) * (1 + config.fold_cost * folds) / _CORES
-            if kept and cost > left:
-                late[name] = cost
-            else:
-                kept.append(name)
-                left -= cost
-        taken = self.config.time - left
-        context.tell(f"joining {', '.join(kept)} and label names: about {_shown(taken)} on two cores")
-        if late:
-            self._keep(kept)
-            context.tell(f"no time for {' and '.join(late)}: --time {_shown(taken + sum(late.values()))} would do")
 
     def _leave_out_members(
         self, training: Examples, folds: NDArray[np.int64], scores: Mapping[str, Dense], context: FitContext
@@ -392,11 +377,6 @@ def _filled(pairs: Pairs, logits: NDArray[np.float64], shape: tuple[int, int]) -
     scores = np.zeros(shape, np.float32)
     scores[pairs.documents, pairs.labels] = logistic(logits)
     return scores
-
-
-def _shown(seconds: float) -> str:
-    """A time as `--time` reads it."""
-    return f"{math.ceil(seconds / 60)}m" if seconds > _LONG else f"{math.ceil(seconds)}s"
 
 
 def _truth(pairs: Pairs, labels: csr_array) -> NDArray[np.bool_]:

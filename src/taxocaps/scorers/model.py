@@ -51,7 +51,7 @@ class ModelName:
 
     @property
     def flags(self) -> str:
-        """The same for the command line, such as `--model SVM --preset fast`."""
+        """The same for the command line, such as `--model HAN --preset fast`."""
         preset = f" --preset {self.preset}" if self.preset != "default" else ""
         return f"--model {shlex.quote(self.model)}{preset}"
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from taxocaps.catalogue import DEFAULT_MODEL
+from taxocaps.catalogue import DEFAULT_MODEL, DEFAULT_NETWORK
 from taxocaps.config import Between, Config, json_schema, merge, nested, parse_override, read_mapping, resolve
 from taxocaps.corpus.readers import CorpusConfig
 from taxocaps.errors import ConfigError
@@ -25,6 +25,7 @@ __all__ = [
     "refuse_both",
     "resolve_corpus_config",
     "resolve_encode_config",
+    "resolve_graph_config",
     "resolve_run_config",
     "resolve_sections",
 ]
@@ -117,6 +118,7 @@ def resolve_run_config(
     overrides: Iterable[str] = (),
     options: Mapping[str, object] | None = None,
     *,
+    start: Path | None = None,
     beside: Sequence[str] = (),
 ) -> RunConfig:
     """The configuration of training.
@@ -125,14 +127,16 @@ def resolve_run_config(
         file: A YAML or TOML file; the section `serve` in it is passed over.
         overrides: Texts such as `graph.window=4`.
         options: Values by their full key, such as `{"corpus.text_field": "body"}`.
+        start: The folder of a model to start from, whose model and preset are meant where none are named.
         beside: What else the caller takes by name; an unknown key may be one of these misspelt.
 
     Raises:
         ConfigError: For an unknown key or a value that is not allowed; a file is named if it alone is at fault.
     """
     layers = _without_server(file, _layers(file, overrides, options))
-    _check_file(file, layers, lambda parts: _run_config([*parts, *_named(layers)]))
-    found = _run_config(layers, beside)
+    usual = _keys_of(start) if start else {}
+    _check_file(file, layers, lambda parts: _run_config([usual, *parts, *_named(layers)]))
+    found = _run_config([usual, *layers], beside)
     return replace(found, given=merge(*layers), overrides=merge(*(layers[1:] if file else layers)))
 
 
@@ -148,10 +152,34 @@ def resolve_encode_config(
     layers = _without_server(file, _layers(file, overrides, options))
     _check_file(file, layers, lambda parts: _encode_config([*parts, *_named(layers)]))
     found = _encode_config(layers)
-    if find_model(_run_keys(layers).model).reads is not None:  # else all options of the model may matter
+    model = find_model(_run_keys(layers).model)
+    if model.reads is not None:  # else all options of the model may matter
         sections = ("text", *(config.section for config in found.encodings.values()))
-        _refuse_others(layers[1:] if file else layers, (*_RunKeys.model_fields, *sections))
+        _refuse_others(layers[1:] if file else layers, (*_RunKeys.model_fields, *sections), f"for {model.name} ")
     return found
+
+
+def resolve_graph_config(
+    file: Path | None = None, overrides: Iterable[str] = (), options: Mapping[str, object] | None = None
+) -> EncodeConfig:
+    """How the model that is named, or the default network, reads a document as a graph of words.
+
+    Arguments as in `resolve_encode_config`. A file may be for a model that reads no graphs: its name is passed over and
+    raw tokens become words.
+
+    Raises:
+        ConfigError: Also for a model that reads no graphs, if it is named elsewhere.
+    """
+    layers = _layers(file, overrides, options)
+    model = _run_keys(layers).model
+    is_asked_for = any("model" in layer for layer in (layers[1:] if file else layers))
+    if not is_asked_for and not _reads_graphs(model):
+        options = {**(options or {}), "model": DEFAULT_NETWORK}
+    found = resolve_encode_config(file, overrides, options)
+    if "words-matrix" not in found.encodings:
+        raise ConfigError(f"{model} reads no graph of words; name a model that does, such as --model {DEFAULT_NETWORK}")
+    is_raw = found.text.tokenizer == "raw"
+    return replace(found, text=found.text.replace(tokenizer="words")) if is_raw else found
 
 
 def resolve_corpus_config(
@@ -241,6 +269,18 @@ def _encode_config(layers: Layers) -> EncodeConfig:
     return EncodeConfig(named.corpus, *encoding_config(named.model, named.preset, *_model_layers(layers)))
 
 
+def _reads_graphs(model: str) -> bool:
+    from taxocaps.catalogue.models import find_model
+
+    return "words-matrix" in (find_model(model).reads or ())
+
+
+def _keys_of(folder: Path) -> dict[str, Any]:
+    """The model and the preset of a model's folder."""
+    found = read_mapping(folder / "config.yaml")
+    return {key: found[key] for key in ("model", "preset") if key in found}
+
+
 def _run_keys(layers: Layers) -> _RunKeys:
     return resolve(_RunKeys, *({k: v for k, v in layer.items() if k in _RunKeys.model_fields} for layer in layers))
 
@@ -279,8 +319,8 @@ def _check_file(file: Path | None, layers: Layers, check: Any) -> None:
         raise ConfigError(f"{file}: {error}") from error
 
 
-def _refuse_others(layers: Layers, known: Sequence[str]) -> None:
+def _refuse_others(layers: Layers, known: Sequence[str], where: str = "") -> None:
     for layer in layers:
         for key in layer:
             if key not in known:
-                raise ConfigError(f"this command has no options {key}; it has {', '.join(known)}")
+                raise ConfigError(f"this command has no options {key}; {where}it has {', '.join(known)}")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from taxocaps.errors import ConfigError
 from taxocaps.progress import Progress, silent
@@ -24,13 +24,15 @@ class DataOption:
 
     Attributes:
         help: What it does.
-        choices: The values it may have; a path if there are none.
+        choices: The values it may have, if these are known.
         default: The value it has otherwise.
+        kind: What it is, if it has no choices: a path, or names separated by commas.
     """
 
     help: str
     choices: tuple[str, ...] = ()
     default: str | None = None
+    kind: Literal["path", "names"] = "path"
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,11 @@ DATASETS: Mapping[str, DataSource] = {
         "pydocs",
         "Docstrings of Python and of the installed libraries, labelled with their place in the module tree.\n\n"
         "Nothing is downloaded: the texts are read from the source files on this machine.",
+        options={
+            "packages": DataOption(
+                "Only these packages, such as networkx,scipy; python is the standard library.", kind="names"
+            )
+        },
     ),
     "toy": DataSource("toy", "Twelve made-up documents, for tests."),
     "reuters21578": DataSource(
@@ -176,7 +183,7 @@ def _load(name: str, source: Path | None, options: Mapping[str, Any], check: boo
     if entry.files:
         return load(source, check=check, progress=progress, **given)  # type: ignore[no-any-return]
     watch = {"progress": partial(progress, "reading packages")} if name == "pydocs" else {}
-    return load(**watch)  # type: ignore[no-any-return]
+    return load(**watch, **given)  # type: ignore[no-any-return]
 
 
 def _watched(documents: "Sequence[Document]", split: str, progress: Progress) -> "Iterator[Document]":

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import cast
 
 from taxocaps.corpus.readers import format_of
-from taxocaps.encoding.store import is_store
+from taxocaps.encoding.store import is_store, read_manifest
 from taxocaps.errors import FileError
 from taxocaps.explanations.explainers import describe_graph, describe_rows
 from taxocaps.explanations.explanation import GraphNode, MatrixRow
@@ -16,9 +16,9 @@ from taxocaps.graph.config import GraphConfig
 from taxocaps.graph.document_graph import GraphOfWords
 from taxocaps.progress import Progress, silent
 from taxocaps.report.pages import graph_page
-from taxocaps.text.pipeline import TextPipeline
+from taxocaps.text.pipeline import TextConfig, TextPipeline
 from taxocaps.text.tokens import Tokens
-from taxocaps.workflows.config import EncodeConfig, resolve_encode_config
+from taxocaps.workflows.config import EncodeConfig, resolve_graph_config
 from taxocaps.workflows.sources import find_document, find_encoded
 
 __all__ = ["GraphReport", "graph_of_words", "inspect_document"]
@@ -47,19 +47,19 @@ def graph_of_words(
 
     Args:
         document: The text, or the words.
-        config: How the document is read; by default as the default model does, changed by `options`.
+        config: How the document is read; by default as the default network does, changed by `options`.
         options: Options by name, such as `graph__window=4`.
 
     >>> graph_of_words("Musk told the electric car company that he plans a purchase.").positions["company"]
     (5,)
     """
-    config = config or resolve_encode_config(options=options)
+    config = config or resolve_graph_config(options=options)
     return _graph(TextPipeline(config.text).tokenize([document]), config)
 
 
 def _graph(tokens: Tokens, config: EncodeConfig) -> GraphOfWords:
-    graph = config.encodings.get("words-matrix", GraphConfig())
-    return GraphOfWords(tokens.document(0), tokens.document_sentence_ends(0), cast("GraphConfig", graph))
+    graph = cast("GraphConfig", config.encodings["words-matrix"])
+    return GraphOfWords(tokens.document(0), tokens.document_sentence_ends(0), graph)
 
 
 def inspect_document(
@@ -82,7 +82,7 @@ def inspect_document(
         most_words: How many words are drawn.
         progress: Told that the work begins, if it will take more than a moment.
     """
-    config = config or resolve_encode_config()
+    config = config or resolve_graph_config()
     if out is not None and os.path.exists(text_or_file):  # noqa: PTH110
         refuse_same_file(Path(text_or_file), out)
     if id is None:
@@ -107,10 +107,13 @@ def inspect_document(
 
 
 def _find(corpus: Path, id: str, config: EncodeConfig) -> Tokens:
-    """The words of a document of a file or a store."""
-    if is_store(corpus):
-        return find_encoded(corpus, None, id, config.corpus).tokens
-    return TextPipeline(config.text).tokenize([find_document(corpus, id, config.corpus).content])
+    """The words of a document of a file or a store; those of a store are taken as they are, unless they are raw."""
+    pipeline = TextPipeline(config.text)
+    if not is_store(corpus):
+        return pipeline.tokenize([find_document(corpus, id, config.corpus).content])
+    tokens = find_encoded(corpus, None, id, config.corpus).tokens
+    is_raw = read_manifest(corpus)["config"][TextConfig.section].get("tokenizer") == "raw"
+    return pipeline.reread(tokens) if is_raw else tokens
 
 
 def _read(text_or_file: str, encoding: str) -> tuple[str, str]:

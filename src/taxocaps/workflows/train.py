@@ -117,7 +117,7 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
     files, options = _files(files, options)
     _check_paths(files)
     refuse_both(config, options)
-    config = config or resolve_run_config(options=options, beside=_BESIDE)
+    config = config or resolve_run_config(options=options, start=files.start, beside=_BESIDE)
     _check_corpus_options(files, config)
     start = load_model(files.start, trust_code=trust_code) if files.start else None
     if start is not None:
