@@ -193,6 +193,13 @@ def test_models_of_different_kinds_are_joined(corpus, tmp_path):
     assert found.labels[0].label == "shipping"
 
 
+def test_one_document_is_enough(tmp_path):
+    (tmp_path / "train.jsonl").write_text('{"text": "Old houses in the town.", "labels": ["a"]}\n')
+    train(tmp_path / "train.jsonl", tmp_path / "model")
+    (found,) = predict(tmp_path / "model", ["An old house."], top_k=1)
+    assert [one.label for one in found.labels] == ["a"]
+
+
 def test_another_model_is_nothing_to_start_from(corpus, model, tmp_path):
     files = TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv", start=model)
     with pytest.raises(ModelError, match="joined models do not start from another model; train on all documents"):

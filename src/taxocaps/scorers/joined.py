@@ -330,7 +330,7 @@ class JoinedScorer(Scorer):
             inside = part_of == part
             for index, count in enumerate(_COUNTS):
                 staged[index, inside] = trees.first(count).logits(pairs.rows[inside])
-        losses = [np.logaddexp(0, np.where(truth, -logits, logits)).mean() for logits in staged]
+        losses = [np.logaddexp(0, np.where(truth, -logits, logits)).sum() for logits in staged]
         best = int(np.argmin(losses))
         used = _sample(pairs, np.arange(len(pairs)), generator)
         self.trees = self._fit_trees(pairs, truth, used, _COUNTS[best])
