@@ -179,7 +179,7 @@ def test_what_a_model_never_reads_is_refused():
         ConfigError, match=r"auto has no options training; it has .*; networks have them: --model HE-AG"
     ):
         model_config(DEFAULT_MODEL, "default", {"training": {"epochs": 4}})
-    with pytest.raises(ConfigError, match=r"auto has no options linear; it has .* validation$"):
+    with pytest.raises(ConfigError, match=r"auto has no options linear; it has .* validation, without$"):
         model_config(DEFAULT_MODEL, "default", {"linear": {"C": 4}})
     with pytest.raises(ConfigError, match="DCNN reads characters; it has no options of words"):
         model_config("DCNN", "default", {"text": {"lemmas": "none"}})

@@ -59,12 +59,12 @@ def test_every_option_has_a_key_of_its_own_in_the_configuration():
     keys = [option.key for option in _OPTIONS.values()]
     assert len(set(keys)) == len(keys)
     for key in keys:
-        value = resolve_run_config(options={"model": "HE-AGCRCNN"}).as_mapping()
+        value = resolve_run_config(options={"model": "auto" if key == "time" else "HE-AGCRCNN"}).as_mapping()
         for part in key.split("."):
             value = value[part]  # an unknown one would raise
 
 
 def test_options_by_what_they_are_about():
-    assert set(MODEL_OPTIONS) == {"model", "preset", "seed", "epochs", "devices"}
+    assert set(MODEL_OPTIONS) == {"model", "preset", "time", "seed", "epochs", "devices"}
     assert not set(MODEL_OPTIONS) & set(CORPUS_OPTIONS)
     assert all(_OPTIONS[name].key.startswith("corpus.") for name in CORPUS_OPTIONS)

@@ -26,7 +26,7 @@ class TreesConfig(Config):
 
     learning_rate: Annotated[float, Between(1e-3, 1)] = 0.08
     leaves: Annotated[int, Between(2, 255)] = 15
-    min_pairs: Annotated[int, Between(1, 1_000_000)] = 20
+    min_pairs: Annotated[int, Between(1, 1_000_000)] = 40
     penalty: Annotated[float, Between(0, 1e6)] = 5.0
 
 

@@ -36,10 +36,11 @@ _MOST_PAIRS = 600_000
 _PARTS = 3
 """Trees are fitted without one part of the documents after another, to see how many of them are best."""
 _COUNTS = (25, 50, 75, 100, 150, 200, 300)
+"""The numbers of trees that are compared."""
 _MOST_COMPARED, _COMPARED_TREES = 50_000, 50
 """Pairs and trees that members are compared by."""
 _COST_OF_MISSING = float(-np.log(1e-3))
-
+"""The log loss of a true label that is no candidate: as if it had a probability of one in a thousand."""
 
 Dense = NDArray[np.float32]
 
@@ -178,7 +179,8 @@ class JoinedScorer(Scorer):
             self._names.fit(training.documents)
         if self.config.choose:
             self._leave_out_members(training, folds, found, context)
-        pairs = self._out_of_fold_pairs(training, folds, [found[name] for name in self.members])
+        used = [found[name] for name in self.members]
+        pairs = self._out_of_fold_pairs(training, folds, used, np.arange(len(training)))
         logits = self._fit_join(pairs, _truth(pairs, training.labels), context)
         scores = _filled(pairs, logits, training.labels.shape)
         standings = [_standing(name, training.labels, one, name in self.members) for name, one in found.items()]
@@ -249,12 +251,11 @@ class JoinedScorer(Scorer):
     ) -> None:
         """Leave out one member after another, the last first, if the others do better without it."""
         sample = np.random.default_rng(self.seed).permutation(len(training))
-        chosen = np.sort(sample[: max(100, _MOST_COMPARED // self._candidates)])
-        examples, folds = training.select(chosen), folds[chosen]
+        documents = np.sort(sample[: max(100, _MOST_COMPARED // self._candidates)])
 
         def loss(names: Sequence[str]) -> float:
             context.progress("choosing members", 0, None, ", ".join(names))
-            return self._loss(examples, folds, {name: scores[name][chosen] for name in names})
+            return self._loss(training, folds, {name: scores[name] for name in names}, documents)
 
         kept = list(self.members)
         best = loss(kept) if len(kept) > 1 else 0.0
@@ -264,16 +265,22 @@ class JoinedScorer(Scorer):
                 kept, best = others, found
         self._keep(kept)
 
-    def _loss(self, examples: Examples, folds: NDArray[np.int64], scores: Mapping[str, Dense]) -> float:
-        """How far a join of some members is from the truth: the log loss of labels of half of the documents."""
+    def _loss(
+        self,
+        training: Examples,
+        folds: NDArray[np.int64],
+        scores: Mapping[str, Dense],
+        documents: NDArray[np.int64],
+    ) -> float:
+        """How far a join of some members is from the truth: learned from some documents, the log loss of others."""
         evidence = replace(self.evidence, members=tuple(scores))
-        pairs = self._out_of_fold_pairs(examples, folds, list(scores.values()), evidence)
-        truth, learned = _truth(pairs, examples.labels), pairs.documents % 2 == 0
+        pairs = self._out_of_fold_pairs(training, folds, list(scores.values()), documents, evidence)
+        truth, learned = _truth(pairs, training.labels), pairs.documents % 2 == 0
         if truth[learned].all() or not truth[learned].any():
             return 0.0
         trees = self._fit_trees(pairs, truth, np.flatnonzero(learned), _COMPARED_TREES, evidence)
         logits = trees.logits(pairs.rows[~learned])
-        missed = examples.labels[1::2].nnz - truth[~learned].sum()  # true labels that are no candidates
+        missed = training.labels[documents[documents % 2 == 1]].nnz - truth[~learned].sum()  # no candidates
         loss = np.logaddexp(0, np.where(truth[~learned], -logits, logits)).sum()
         return float(loss + missed * _COST_OF_MISSING)
 
@@ -296,13 +303,15 @@ class JoinedScorer(Scorer):
         training: Examples,
         folds: NDArray[np.int64],
         scores: Sequence[Dense],
+        documents: NDArray[np.int64],
         evidence: EvidenceMaker | None = None,
     ) -> Pairs:
-        """The pairs of all training documents, with what was known without their folds."""
+        """The pairs of some training documents, with what was known without their folds."""
         fold_counts = [training.labels[folds != fold].sum(axis=0) for fold in range(int(folds.max()) + 1)]
         counts = np.stack([np.asarray(found).ravel() for found in fold_counts])  # [folds, L]
         parts = []
-        for chunk in _chunks(len(training), len(self.classes)):
+        for rows in _chunks(len(documents), len(self.classes)):
+            chunk = documents[rows]
             part = training.documents.select(chunk)
             found = self._pairs(part, [one[chunk] for one in scores], counts[folds[chunk]], evidence)
             parts.append(replace(found, documents=chunk[found.documents]))

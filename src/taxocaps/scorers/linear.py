@@ -27,9 +27,9 @@ from taxocaps.text.vocabulary import Vocabulary
 __all__ = ["LinearModelConfig", "LinearScorer"]
 
 _COSTS = (1.0, 0.3, 3.0)
-"""What `linear.C` is chosen from: the first, unless another one is clearly better."""
-_LEAST_GAIN, _MOST_SEARCHED = 0.005, 64
-"""The least difference in micro-F1 that is clear, and the labels it is measured on."""
+"""What `linear.C` is chosen from: the first, unless chance is unlikely to make another one look so much better."""
+_MOST_SEARCHED = 64
+"""Labels that they are compared on."""
 _FEATURES_PER_WORD = {"words": 0.5, "pairs": 1.6, "characters": 4.0}
 _COUNTING, _DESCENT, _PRODUCT = 1e-6, 3e-8, 2e-9
 """Seconds of one core to count a feature of a document, and for one label to learn from it or from a product."""
@@ -142,8 +142,9 @@ class LinearScorer(Scorer):
         def quality(chosen: LinearTask) -> float:
             part = replace(chosen, Y=task.Y[:, columns], progress=silent)
             margins = self._classifiers(part).margins_without(left_out)
-            found = best_threshold(part.Y[left_out], logistic(margins).astype(np.float32)).f1
-            return found - (0 if _COSTS[0] == chosen.config.C else _LEAST_GAIN)
+            truth = part.Y[left_out]
+            found = best_threshold(truth, logistic(margins).astype(np.float32)).f1
+            return found - (0 if _COSTS[0] == chosen.config.C else 0.5 / math.sqrt(max(1, truth.nnz)))
 
         return max((replace(task, config=task.config.replace(C=C)) for C in _COSTS), key=quality)
 

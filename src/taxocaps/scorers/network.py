@@ -32,7 +32,7 @@ from taxocaps.training.config import TrainingConfig
 __all__ = ["NetworkInputs", "NetworkModelConfig", "NetworkScorer", "describe_memory"]
 
 _PER_DOCUMENT, _PER_LABEL = 4e-3, 1e-5
-"""Seconds of one core for a document in an epoch, and what each label adds; of XML-CNN and HE-AGCRCNN alike."""
+"""Seconds of one core for a document in an epoch, and what each label adds: networks of usual sizes are much alike."""
 _VOCABULARY, _WEIGHTS = "vocabulary.tsv", "weights.safetensors"
 
 
