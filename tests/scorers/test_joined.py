@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import taxocaps.scorers.linear
+import taxocaps.workflows.train
 from taxocaps.corpus.document import Document
 from taxocaps.errors import ConfigError, ModelError
 from taxocaps.explanations.explain import explain_document
@@ -339,3 +340,11 @@ def test_a_model_that_is_fitted_twice_is_the_one_that_is_saved(corpus, tmp_path)
     assert load_model(tmp_path / "model").counts.sum() == 90
     (found,) = predict(tmp_path / "model", ["Cargo for the harbour."])
     assert found.labels[0].label == "shipping"
+
+
+def test_training_without_the_libraries_of_networks_says_what_they_would_add(corpus, tmp_path, monkeypatch):
+    monkeypatch.setattr(taxocaps.workflows.train, "find_spec", lambda name: None)
+    told = []
+    files = TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv")
+    train(files, tmp_path / "model", model="auto", without="pairs,characters", folds=2, tell=told.append)
+    assert any("with the extra `networks` and --time 1h it tries XML-CNN and HE-AGCRCNN" in one for one in told)
