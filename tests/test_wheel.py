@@ -49,17 +49,19 @@ def test_a_fresh_environment_with_the_wheel(wheel, tmp_path):
         return done.stdout
 
     assert run("--version").startswith("taxocaps ")
-    assert json.loads(run("encode", corpus, "--out", tmp_path / "store", "--language", "de", "--json"))["words"] == 3
+    encode = ("encode", corpus, "--out", tmp_path / "store", "--model", "HE-AGCRCNN", "--language", "de", "--json")
+    assert json.loads(run(*encode))["words"] == 3
     run("graph", "Die Häuser der Stadt", "--language", "de", "--out", tmp_path / "graph.html")
     assert (tmp_path / "graph.html").stat().st_size > 5_000
-    # Linear models need no extra.
-    run("train", "--train", corpus, "--model", "SVM", "--set", "bag.min_documents=1", "--out", tmp_path / "svm")
-    assert json.loads(run("predict", tmp_path / "svm", "--text", "Alte Häuser", "--top-k", "1"))["labels"]
+    # The default model and linear ones need no extra.
+    for model in ("auto", "SVM"):
+        run("train", "--train", corpus, "--model", model, "--out", tmp_path / model)
+        assert json.loads(run("predict", tmp_path / model, "--text", "Alte Häuser", "--top-k", "1"))["labels"]
     # A missing extra is named, with the way to get it.
     (tmp_path / "x.parquet").write_bytes(b"PAR1")
     for extra, arguments in {
         "parquet": ("corpus", "check", tmp_path / "x.parquet"),
-        "networks": ("train", "--train", corpus, "--out", tmp_path / "network"),
+        "networks": ("train", "--train", corpus, "--model", "HE-AGCRCNN", "--out", tmp_path / "network"),
     }.items():
         missing = subprocess.run(
             [taxocaps, *arguments], capture_output=True, text=True, check=False, cwd=tmp_path, env=environment

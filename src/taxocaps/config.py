@@ -73,7 +73,7 @@ def seconds(given: Any) -> Any:
     number, unit = (given[:-1], given[-1:]) if given[-1:] in _UNITS else (given, "s")
     try:
         return round(float(number) * _UNITS[unit])
-    except ValueError:
+    except (ValueError, OverflowError):
         raise ConfigError(f"{given!r} is no time; write it as 90s, 10m or 2h") from None
 
 

@@ -102,3 +102,17 @@ def test_a_name_goes_without_that_of_its_parent():
     assert label_terms(tags, "role::program") == ["::program"]
     assert label_terms(tags, "use") == ["in use"]
     assert label_terms(tags, "role") == ["role"]
+
+
+@pytest.mark.parametrize(
+    ("parent", "label", "name"),
+    [
+        ("facet", "facet::tag", "::tag"),
+        ("trade", "trade policy", "trade policy"),
+        ("oil", "oilseed", "oilseed"),
+        ("a.b", "a.b.c", ".c"),
+        ("a.b", "axb.c", "axb.c"),
+    ],
+)
+def test_only_paths_are_cut(parent, label, name):
+    assert label_terms(Taxonomy.from_edges([(parent, label)]), label) == [name]

@@ -23,7 +23,7 @@ def trees(data):
 
 def test_logits_are_those_of_scikit_learn(data, trees):
     rows, truth = data
-    options = {"learning_rate": 0.08, "max_leaf_nodes": 15, "min_samples_leaf": 20, "l2_regularization": 5.0}
+    options = {"learning_rate": 0.08, "max_leaf_nodes": 15, "min_samples_leaf": 40, "l2_regularization": 5.0}
     peer = HistGradientBoostingClassifier(max_iter=20, max_bins=127, early_stopping=False, random_state=0, **options)
     peer.fit(rows, truth)
     unseen = np.random.default_rng(1).normal(size=(300, 5)).astype(np.float32)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import taxocaps.scorers.linear
+import taxocaps.workflows.train
 from taxocaps.corpus.document import Document
 from taxocaps.errors import ConfigError, ModelError
 from taxocaps.explanations.explain import explain_document
@@ -193,6 +194,13 @@ def test_models_of_different_kinds_are_joined(corpus, tmp_path):
     assert found.labels[0].label == "shipping"
 
 
+def test_one_document_is_enough(tmp_path):
+    (tmp_path / "train.jsonl").write_text('{"text": "Old houses in the town.", "labels": ["a"]}\n')
+    train(tmp_path / "train.jsonl", tmp_path / "model")
+    (found,) = predict(tmp_path / "model", ["An old house."], top_k=1)
+    assert [one.label for one in found.labels] == ["a"]
+
+
 def test_another_model_is_nothing_to_start_from(corpus, model, tmp_path):
     files = TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv", start=model)
     with pytest.raises(ModelError, match="joined models do not start from another model; train on all documents"):
@@ -277,6 +285,9 @@ def test_damaged_trees_are_noticed(model, tmp_path):
             "there is no 'two'; there are one, rank",
         ),
         ({"members": {"one": {"scorer": "linear"}}, "without": ["one"]}, "one member must stay"),
+        ({"members": {"length": {"scorer": "linear"}}}, "a member cannot have this name"),
+        ({"members": {"../one": {"scorer": "linear"}}}, "a member cannot have this name"),
+        ({"members": {"one": {"scorer": "joined"}}}, "a joined model cannot be a member"),
         ({"members": {"one": {}}}, r"members\.one must name its kind of scorer"),
         ({"members": {"one": {"scorer": "linear", "bag": {"features": "letters"}}}}, r"bag\.features must be one of"),
     ],
@@ -286,3 +297,54 @@ def test_bad_members_are_refused(options, message):
 
     with pytest.raises(ConfigError, match=message):
         JoinedModelConfig.model_validate(options)
+
+
+def test_copies_of_documents_do_not_flatter_what_is_reported(tmp_path):
+    generator = np.random.default_rng(0)
+    words = [f"w{index}" for index in range(300)]
+
+    def documents(count):
+        for _ in range(count):
+            yield {"text": " ".join(generator.choice(words, 12)), "labels": [str(generator.integers(3))]}
+
+    lines = [json.dumps(one) + "\n" for one in documents(40)] * 6
+    (tmp_path / "train.jsonl").write_text("".join(lines))
+    report = train(TrainFiles(tmp_path / "train.jsonl"), tmp_path / "model", model="auto")
+    assert report.validation.flat.micro.f1 < 0.7  # labels have nothing to do with words
+
+
+def test_few_documents_in_any_order_tell_their_labels_apart(tmp_path):
+    texts = {"fruit": "apple pear plum cherry", "tools": "hammer saw pliers wrench"}
+    lines = [
+        json.dumps({"text": f"{texts[label]} {index}", "labels": [label]}) for index in range(4) for label in texts
+    ]
+    (tmp_path / "train.jsonl").write_text("\n".join(lines))
+    train(TrainFiles(tmp_path / "train.jsonl"), tmp_path / "model", model="auto")
+    fruit, tools = predict(tmp_path / "model", ["apple plum", "saw wrench"])
+    assert [one.labels[0].label for one in (fruit, tools)] == ["fruit", "tools"]
+    assert not load_model(tmp_path / "model").is_calibrated
+
+
+def test_a_member_that_reads_nothing_in_the_texts_is_left_out(tmp_path):
+    lines = [json.dumps({"text": text, "labels": [text[0]]}) for text in ["!! ??", "?? !!"] * 10]
+    (tmp_path / "train.jsonl").write_text("\n".join(lines))
+    told = []
+    report = train(TrainFiles(tmp_path / "train.jsonl"), tmp_path / "model", model="auto", tell=told.append)
+    assert "words" not in [one["name"] for one in report.card.standings]
+    assert any(message.startswith("words is left out: no word occurs") for message in told)
+
+
+def test_a_model_that_is_fitted_twice_is_the_one_that_is_saved(corpus, tmp_path):
+    report = train(TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv"), tmp_path / "model", model="auto", folds=1)
+    assert report.card.validation["documents"] < 90  # some were held out, then learned from
+    assert load_model(tmp_path / "model").counts.sum() == 90
+    (found,) = predict(tmp_path / "model", ["Cargo for the harbour."])
+    assert found.labels[0].label == "shipping"
+
+
+def test_training_without_the_libraries_of_networks_says_what_they_would_add(corpus, tmp_path, monkeypatch):
+    monkeypatch.setattr(taxocaps.workflows.train, "find_spec", lambda name: None)
+    told = []
+    files = TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv")
+    train(files, tmp_path / "model", model="auto", without="pairs,characters", folds=2, tell=told.append)
+    assert any("with the extra `networks` and --time 1h it tries XML-CNN and HE-AGCRCNN" in one for one in told)

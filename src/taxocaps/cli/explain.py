@@ -11,7 +11,7 @@ from taxocaps.cli.options import CORPUS_OPTIONS, MODEL_FOLDER, AsJson, Quiet, ex
 
 if TYPE_CHECKING:
     from taxocaps.workflows.config import CorpusConfig
-    from taxocaps.workflows.explain import Explanation, JudgedLabel
+    from taxocaps.workflows.explain import Explanation, JudgedLabel, LabelReasons
 
 __all__ = ["explain"]
 
@@ -82,24 +82,32 @@ def _show(explanation: "Explanation") -> None:
 
     reasons = {one.label: one for one in explanation.reasons}
     table = Table(box=None, title=Text(explanation.title), title_justify="left")
-    for name in ("", "label", "words for it", "rows routed to it"):
+    has_evidence = any(one.evidence for one in explanation.reasons)
+    for name in ("", "label", "words for it", "what adds most" if has_evidence else "rows routed to it"):
         table.add_column(name)
     for name in ("score", "threshold"):
         table.add_column(name, justify="right")
     for one in explanation.labels:
         found = reasons.get(one.label)
         words = [word.word for word in found.words if word.weight > 0] if found else []
-        rows = [row.central_word for row in found.rows or () if row.share > 0] if found else []
+        others = _evidence(found) if found else []
         table.add_row(
             "given" if one.is_given else "",
             Text(_paths(one, explanation.names)),
             Text(", ".join(words[:_SHOWN_WORDS])),
-            Text(", ".join(rows[:_SHOWN_WORDS])),
+            Text(", ".join(others[:_SHOWN_WORDS])),
             f"{one.score:.3f}",
             "" if one.threshold is None else f"{one.threshold:.3f}",
         )
     if explanation.labels:
         console().print(table)
+
+
+def _evidence(reasons: "LabelReasons") -> list[str]:
+    """What else speaks for a label: kinds of evidence in joined models, rows in those that read a words-matrix."""
+    if reasons.evidence:
+        return [f"{share.kind} {share.weight:+.1f}" for share in reasons.evidence if share.weight > 0]
+    return [row.central_word for row in reasons.rows or () if row.share > 0]
 
 
 def _paths(one: "JudgedLabel", names: Mapping[str, str]) -> str:

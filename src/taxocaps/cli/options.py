@@ -113,7 +113,9 @@ _OPTIONS |= {
         _MODEL,
     ),
     "seed": _ConfigOption("seed", int, "Random seed. Default: 0.", None, _MODEL),
-    "epochs": _ConfigOption("training.epochs", int, "The largest number of epochs of a network.", None, _MODEL),
+    "epochs": _ConfigOption(
+        "training.epochs", int, "The largest number of epochs of a network; more for few documents.", None, _MODEL
+    ),
     "devices": _ConfigOption("training.devices", int, "Processes or GPUs that share the work.", None, _MODEL),
     "unknown_labels": _ConfigOption(
         "labels.unknown",

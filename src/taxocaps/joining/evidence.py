@@ -13,12 +13,25 @@ from taxocaps.corpus.labels import Classes
 from taxocaps.joining.names import LabelNames
 from taxocaps.metrics.calibration import logit
 
-__all__ = ["KINDS", "EvidenceMaker", "Pairs"]
+__all__ = ["KINDS", "RESERVED", "EvidenceMaker", "Pairs"]
 
 Dense = NDArray[np.float32]
 
 KINDS = ("rank", "frequency", "name", "taxonomy", "length")
 """The kinds of evidence beside the scores of members."""
+
+_GROUPS: Mapping[str, str] = {
+    "mean": "members together",
+    **dict.fromkeys(("to best", "best", "second", "rank"), "rank"),
+    "frequency": "frequency",
+    **dict.fromkeys((*LabelNames.features, "likeness to best", "parent's name"), "name"),
+    **dict.fromkeys(("parent", "child", "sibling"), "taxonomy"),
+    "length": "length",
+}
+"""The kind of each feature that is no member."""
+
+RESERVED = frozenset((*_GROUPS, *_GROUPS.values()))
+"""Names that no member may have."""
 
 _FURTHER = 10
 """Candidates of each source beyond three times the mean number of labels of a document."""
@@ -66,11 +79,7 @@ class EvidenceMaker:
     @cached_property
     def groups(self) -> Mapping[str, str]:
         """The kind of evidence of each feature: a member, `members together` or one of `KINDS`."""
-        of_scores = {"mean": "members together", **dict.fromkeys(("to best", "best", "second", "rank"), "rank")}
-        of_names = dict.fromkeys((*LabelNames.features, "likeness to best", "parent's name"), "name")
-        relations = dict.fromkeys(("parent", "child", "sibling"), "taxonomy")
-        kinds = {member: member for member in self.members}
-        kinds |= {**of_scores, "frequency": "frequency", **of_names, **relations, "length": "length"}
+        kinds = {**{member: member for member in self.members}, **_GROUPS}
         return {feature: kind for feature, kind in kinds.items() if kind not in self.without}
 
     @property

@@ -39,7 +39,7 @@ _NEAR = 20.0
 def label_terms(taxonomy: Taxonomy, label: str, language: str = "en") -> list[str]:
     """The names by which a text may call a label, in one language or in none; all others only if there are none.
 
-    The first is the name that is shown, without what its parent's name begins with, such as `tag` of `facet::tag`.
+    The first is the name that is shown; if it is a path, without that of the parent, such as `tag` of `facet::tag`.
 
     Args:
         taxonomy: The taxonomy.
@@ -52,7 +52,7 @@ def label_terms(taxonomy: Taxonomy, label: str, language: str = "en") -> list[st
     title = taxonomy.title(label, language)
     for parent in taxonomy.parents(label):
         above = taxonomy.title(parent, language)
-        if title.startswith(above) and len(title) > len(above):
+        if re.match(rf"{re.escape(above)}[^\w\s]", title):
             title = title[len(above) :]
             break
     terms = [term for term in taxonomy.terms(label) if term.kind in ("alternative", "hidden")]

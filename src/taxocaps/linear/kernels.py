@@ -1,4 +1,4 @@
-"""Compiled dual coordinate descent: for one label of the recursive method, and for the paths of the structured one."""
+"""Compiled dual coordinate descent: for one label by features or by products of documents, and for paths."""
 
 from typing import Any
 

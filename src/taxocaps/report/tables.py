@@ -73,7 +73,8 @@ def model_card(card: ModelCard) -> str:
 def validated_on(card: ModelCard) -> str:
     """The documents that `ModelCard.validation` is about, in words."""
     learned = sum(card.documents.get(part, 0) for part in (("train", "dev") if card.standings else ("train",)))
-    if card.validation is not None and card.validation["documents"] == learned >= _TOO_FEW_TO_SPLIT:
+    fewest = 2 if card.standings else _TOO_FEW_TO_SPLIT
+    if card.validation is not None and card.validation["documents"] == learned >= fewest:
         return "training documents, out of fold"
     return "validation documents"
 

@@ -1,5 +1,6 @@
 """Members joined: the scores of several scorers, label names, frequency and taxonomy become one probability."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -13,8 +14,8 @@ from scipy.sparse import csr_array
 
 from taxocaps.config import Between, Duration
 from taxocaps.encoding.documents import EncodedDocuments
-from taxocaps.errors import ConfigError, ModelError
-from taxocaps.joining.evidence import KINDS, EvidenceMaker, Pairs
+from taxocaps.errors import ConfigError, CorpusError, ModelError
+from taxocaps.joining.evidence import KINDS, RESERVED, EvidenceMaker, Pairs
 from taxocaps.joining.names import LabelNames, label_terms
 from taxocaps.joining.trees import Trees, TreesConfig, fit_trees
 from taxocaps.metrics.calibration import logistic
@@ -86,7 +87,7 @@ class JoinedModelConfig(ModelConfig):
     @classmethod
     def _listed(cls, given: Any) -> Any:
         """One text may name several, such as `name,rank`."""
-        return given.split(",") if isinstance(given, str) else given
+        return [name.strip() for name in given.split(",") if name.strip()] if isinstance(given, str) else given
 
     @model_validator(mode="after")
     def _leaves_something(self) -> Self:
@@ -107,6 +108,10 @@ class JoinedModelConfig(ModelConfig):
 def _member_config(name: str, options: Any) -> ModelConfig:
     if isinstance(options, ModelConfig):
         return options
+    if name in RESERVED or name == "joined" or not re.fullmatch(r"\w[\w+() .-]*", name):
+        raise ConfigError(f"members.{name}: a member cannot have this name; choose another one of letters and digits")
+    if isinstance(options, Mapping) and options.get("scorer") == JoinedModelConfig.model_fields["scorer"].default:
+        raise ConfigError(f"members.{name}: a joined model cannot be a member; name its members instead")
     if not isinstance(options, Mapping) or "scorer" not in options:
         raise ConfigError(f"members.{name} must name its kind of scorer; there are {', '.join(SCORERS)}")
     return SCORERS[str(options["scorer"])].config_type(options).model_validate(options)
@@ -122,6 +127,9 @@ class JoinedScorer(Scorer):
     trees: Trees
     counts: NDArray[np.int64]
     """Training documents of each label; [L]."""
+    evidence: EvidenceMaker
+    """What makes evidence of the scores of members and the names of labels."""
+    _names: LabelNames | None
 
     @cached_property
     def _members(self) -> dict[str, Scorer]:
@@ -140,8 +148,8 @@ class JoinedScorer(Scorer):
         text: TextConfig = self.config.text
         return text.replace(tokenizer=member.text.tokenizer) if text.tokenizer == "raw" else text
 
-    @cached_property
-    def _names(self) -> LabelNames | None:
+    def _label_names(self) -> LabelNames | None:
+        """What will measure the names of labels; None if they are left out."""
         if "name" in self.config.without:
             return None
         taxonomy, names = self.classes.taxonomy, self.classes.names
@@ -155,7 +163,7 @@ class JoinedScorer(Scorer):
         return min(wanted, documents)
 
     def fit(self, training: Examples, validation: Examples | None, context: FitContext) -> FitReport:
-        """Join members fitted on very few documents: what they say of the documents they know is all there is."""
+        """Join members that score one half of the documents after learning from the other."""
         folds = np.arange(len(training)) % 2 if len(training) > 1 else np.zeros(1, np.int64)
         return self.cross_fit(training, folds, context).report
 
@@ -164,28 +172,39 @@ class JoinedScorer(Scorer):
         if self.start is not None:
             raise ModelError("joined models do not start from another model; train on all documents together")
         self.counts = np.asarray(training.labels.sum(axis=0)).ravel().astype(np.int64)
-        self._candidates = EvidenceMaker.candidates_for(training.labels)
-        count = int(folds.max()) + 1
-        if self.config.time is not None:
-            plan = plan_members(self.config.used, training.workload, count, self.config.time)
-            context.tell(str(plan))
-            self._keep(plan.kept)
-        found = {}
-        for name, reading in self._readings(training.documents):
-            member, within = self.members[name], context.called(name).within("members", name)
-            own_folds = folds % folds_of(member.config, count)
-            found[name] = member.cross_fit(Examples(reading, training.labels), own_folds, within).scores
+        self._names = self._label_names()
         if self._names is not None:
             self._names.fit(training.documents)
+        self._take(list(self.members), EvidenceMaker.candidates_for(training.labels))
+        if self.config.time is not None:
+            plan = plan_members(self.config.used, training.workload, int(folds.max()) + 1, self.config.time)
+            context.tell(str(plan))
+            self._keep(plan.kept)
+        found = self._score_members(training, folds, context)
+        self._keep(list(found))
         if self.config.choose:
             self._leave_out_members(training, folds, found, context)
         used = [found[name] for name in self.members]
-        pairs = self._out_of_fold_pairs(training, folds, used, np.arange(len(training)))
-        logits = self._fit_join(pairs, _truth(pairs, training.labels), context)
+        pairs = self._out_of_fold_pairs(training, folds, used, np.arange(len(training)), self.evidence)
+        logits = self._fit_join(pairs, _truth(pairs, training.labels), folds, context)
         scores = _filled(pairs, logits, training.labels.shape)
-        standings = [_standing(name, training.labels, one, name in self.members) for name, one in found.items()]
-        standings.append(_standing("joined", training.labels, scores))
+        standings = [self._standing(name, training.labels, one) for name, one in {**found, "joined": scores}.items()]
         return CrossFit(FitReport(standings=tuple(standings)), scores)
+
+    def _score_members(self, training: Examples, folds: NDArray[np.int64], context: FitContext) -> dict[str, Dense]:
+        """What members say of documents that they have not seen; one that reads nothing in the texts does not count."""
+        found = {}
+        for name, reading in self._readings(training.documents):
+            member, within = self.members[name], context.called(name).within("members", name)
+            own_folds = folds % folds_of(member.config, int(folds.max()) + 1)
+            try:
+                found[name] = member.cross_fit(Examples(reading, training.labels), own_folds, within).scores
+            except CorpusError as error:
+                context.tell(f"{name} is left out: {error}")
+                reason = error
+        if not found:
+            raise reason
+        return found
 
     def scores(self, documents: EncodedDocuments) -> NDArray[np.float32]:
         """The probability of each label; 0 for labels that nothing speaks for, and for a document without words."""
@@ -203,16 +222,11 @@ class JoinedScorer(Scorer):
             documents: The documents.
             scores: What `member_scores` says of them.
         """
-        return self._pairs(documents, list(scores.values()), self.counts)
+        return self._pairs(documents, list(scores.values()), self.counts, self.evidence)
 
     def member_scores(self, documents: EncodedDocuments) -> dict[str, NDArray[np.float32]]:
         """The scores of each member, float32 [documents, L]."""
         return {name: self.members[name].scores(reading) for name, reading in self._readings(documents)}
-
-    @cached_property
-    def evidence(self) -> EvidenceMaker:
-        """What makes evidence of the scores of members and the names of labels."""
-        return EvidenceMaker(tuple(self.members), self.classes, self._candidates, self.config.without)
 
     def knows(self, word: str) -> bool:
         """Whether a word, as any member reads it, tells that member anything."""
@@ -246,12 +260,18 @@ class JoinedScorer(Scorer):
                 tokens = known[config]
             yield name, EncodedDocuments((), tokens, encoder.encode_tokens(tokens))
 
+    def _standing(self, name: str, truth: csr_array, scores: Dense) -> Standing:
+        """How good a member is, or the join, with one threshold for all labels."""
+        best = best_threshold(truth, scores)
+        found = flat_metrics(truth, csr_array(scores >= best.threshold), averaged=self.counts > 0)
+        return Standing(name, found.micro.f1, found.macro.f1, name in self.members or name == "joined")
+
     def _leave_out_members(
         self, training: Examples, folds: NDArray[np.int64], scores: Mapping[str, Dense], context: FitContext
     ) -> None:
         """Leave out one member after another, the last first, if the others do better without it."""
         sample = np.random.default_rng(self.seed).permutation(len(training))
-        documents = np.sort(sample[: max(100, _MOST_COMPARED // self._candidates)])
+        documents = np.sort(sample[: max(100, _MOST_COMPARED // self.evidence.candidates)])
 
         def loss(names: Sequence[str]) -> float:
             context.progress("choosing members", 0, None, ", ".join(names))
@@ -275,28 +295,29 @@ class JoinedScorer(Scorer):
         """How far a join of some members is from the truth: learned from some documents, the log loss of others."""
         evidence = replace(self.evidence, members=tuple(scores))
         pairs = self._out_of_fold_pairs(training, folds, list(scores.values()), documents, evidence)
-        truth, learned = _truth(pairs, training.labels), pairs.documents % 2 == 0
-        if truth[learned].all() or not truth[learned].any():
-            return 0.0
+        truth, learned = _truth(pairs, training.labels), folds[pairs.documents] % 2 == 0
         trees = self._fit_trees(pairs, truth, np.flatnonzero(learned), _COMPARED_TREES, evidence)
         logits = trees.logits(pairs.rows[~learned])
-        missed = training.labels[documents[documents % 2 == 1]].nnz - truth[~learned].sum()  # no candidates
+        missed = training.labels[documents[folds[documents] % 2 == 1]].nnz - truth[~learned].sum()  # no candidates
         loss = np.logaddexp(0, np.where(truth[~learned], -logits, logits)).sum()
         return float(loss + missed * _COST_OF_MISSING)
 
     def _keep(self, names: Sequence[str]) -> None:
         """Go on with some of the members; the configuration says so."""
-        self._members = {name: self.members[name] for name in names}
         listed = {*names, *self.config.without}
         members = {name: config for name, config in self.config.members.items() if name in listed}
         self.config = self.config.replace(members=members)
-        vars(self).pop("evidence", None)
+        self._take(names, self.evidence.candidates)
+
+    def _take(self, names: Sequence[str], candidates: int) -> None:
+        self._members = {name: self.members[name] for name in names}
+        self.evidence = EvidenceMaker(tuple(names), self.classes, candidates, self.config.without)
 
     def _pairs(
-        self, documents: EncodedDocuments, scores: Sequence[Dense], counts: Any, evidence: EvidenceMaker | None = None
+        self, documents: EncodedDocuments, scores: Sequence[Dense], counts: Any, evidence: EvidenceMaker
     ) -> Pairs:
         names = self._names.evidence(documents) if self._names is not None else {}
-        return (evidence or self.evidence).pairs(scores, names, counts, documents.lengths)
+        return evidence.pairs(scores, names, counts, documents.lengths)
 
     def _out_of_fold_pairs(
         self,
@@ -304,7 +325,7 @@ class JoinedScorer(Scorer):
         folds: NDArray[np.int64],
         scores: Sequence[Dense],
         documents: NDArray[np.int64],
-        evidence: EvidenceMaker | None = None,
+        evidence: EvidenceMaker,
     ) -> Pairs:
         """The pairs of some training documents, with what was known without their folds."""
         fold_counts = [training.labels[folds != fold].sum(axis=0) for fold in range(int(folds.max()) + 1)]
@@ -318,22 +339,24 @@ class JoinedScorer(Scorer):
         joined = (np.concatenate([getattr(part, name) for part in parts]) for name in ("documents", "labels", "rows"))
         return Pairs(*joined)
 
-    def _fit_join(self, pairs: Pairs, truth: NDArray[np.bool_], context: FitContext) -> NDArray[np.float64]:
-        """Fit the trees to all pairs; returns logits of each pair by trees fitted without its document."""
+    def _fit_join(
+        self, pairs: Pairs, truth: NDArray[np.bool_], folds: NDArray[np.int64], context: FitContext
+    ) -> NDArray[np.float64]:
+        """Fit the trees to all pairs; returns logits of each pair by trees fitted without its fold."""
         generator = np.random.default_rng(self.seed)
-        part_of = generator.permutation(int(pairs.documents.max(initial=0)) + 1)[pairs.documents] % _PARTS
+        part_of = folds[pairs.documents] % _PARTS
         staged = np.zeros((len(_COUNTS), len(pairs)))
         for part in range(_PARTS):
             context.progress("joining", part, _PARTS + 1)
             used = _sample(pairs, np.flatnonzero(part_of != part), generator)
-            trees = self._fit_trees(pairs, truth, used, _COUNTS[-1])
+            trees = self._fit_trees(pairs, truth, used, _COUNTS[-1], self.evidence)
             inside = part_of == part
             for index, count in enumerate(_COUNTS):
                 staged[index, inside] = trees.first(count).logits(pairs.rows[inside])
-        losses = [np.logaddexp(0, np.where(truth, -logits, logits)).mean() for logits in staged]
+        losses = [np.logaddexp(0, np.where(truth, -logits, logits)).sum() for logits in staged]
         best = int(np.argmin(losses))
         used = _sample(pairs, np.arange(len(pairs)), generator)
-        self.trees = self._fit_trees(pairs, truth, used, _COUNTS[best])
+        self.trees = self._fit_trees(pairs, truth, used, _COUNTS[best], self.evidence)
         context.progress("joining", _PARTS + 1, _PARTS + 1)
         logits: NDArray[np.float64] = staged[best]
         return logits
@@ -344,9 +367,9 @@ class JoinedScorer(Scorer):
         truth: NDArray[np.bool_],
         used: NDArray[np.int64],
         count: int,
-        evidence: EvidenceMaker | None = None,
+        evidence: EvidenceMaker,
     ) -> Trees:
-        rows, rising = pairs.rows[used], (evidence or self.evidence).rising
+        rows, rising = pairs.rows[used], evidence.rising
         return fit_trees(rows, truth[used], self.config.join, count, rising=rising, seed=self.seed)
 
     def _save(self, folder: Path) -> None:
@@ -354,7 +377,12 @@ class JoinedScorer(Scorer):
         from safetensors.numpy import save_file
 
         names = self._names.save(folder) if self._names is not None else {}
-        arrays = {"counts": self.counts, "candidates": np.array([self._candidates]), **self.trees.arrays(), **names}
+        arrays = {
+            "counts": self.counts,
+            "candidates": np.array([self.evidence.candidates]),
+            **self.trees.arrays(),
+            **names,
+        }
         save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, folder / _WEIGHTS)
         (folder / _WEIGHTS).chmod(0o644)
 
@@ -363,7 +391,8 @@ class JoinedScorer(Scorer):
 
         try:
             arrays = load_file(folder / _WEIGHTS)
-            self.counts, self._candidates = arrays["counts"], int(arrays["candidates"][0])
+            self.counts, self._names = arrays["counts"], self._label_names()
+            self._take(list(self.members), int(arrays["candidates"][0]))
             if self._names is not None:
                 self._names.load(folder, arrays)
             self.trees = Trees.from_arrays(arrays, len(self.evidence.features))
@@ -402,9 +431,3 @@ def _sample(pairs: Pairs, used: NDArray[np.int64], generator: np.random.Generato
     documents = np.unique(pairs.documents[used])
     kept = generator.permutation(documents)[: int(len(documents) * _MOST_PAIRS / len(used))]
     return used[np.isin(pairs.documents[used], kept)]
-
-
-def _standing(name: str, truth: csr_array, scores: Dense, is_used: bool = True) -> Standing:
-    best = best_threshold(truth, scores)
-    found = flat_metrics(truth, csr_array(scores >= best.threshold))
-    return Standing(name, found.micro.f1, found.macro.f1, is_used)

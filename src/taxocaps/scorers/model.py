@@ -22,7 +22,6 @@ from taxocaps.results import FitReport, ModelCard, Prediction, ScoredLabel, Taxo
 from taxocaps.scorers.base import Examples, FitContext, ModelConfig, Scorer
 from taxocaps.scorers.decision import (
     DECISION_RULES,
-    FEWEST_POSITIVES,
     Calibration,
     DecisionOptions,
     HeldOut,
@@ -95,7 +94,7 @@ class FittedModel:
     @cached_property
     def is_calibrated(self) -> bool:
         """Whether scores are probabilities; not so with too few documents, or if that was not wanted."""
-        by_itself = self.scorer.is_calibrated and int(self.counts.sum()) >= FEWEST_POSITIVES
+        by_itself = self.scorer.is_calibrated and int(self.counts.sum()) >= _FEW_DOCUMENTS
         return by_itself or not self.calibration.is_identity
 
     def title(self, label: str) -> str:
@@ -367,7 +366,7 @@ def _folds(scorer: Scorer, training: Examples) -> NDArray[np.int64] | None:
         return None
     groups = near_copies(training.documents, scorer.seed)
     different = len(np.unique(groups))
-    if different < _TOO_FEW_TO_SPLIT:
+    if different < (2 if scorer.pools_validation else _TOO_FEW_TO_SPLIT):
         return None
     return assign_folds(training.labels, groups, min(wanted, different), scorer.seed)
 

@@ -11,6 +11,8 @@ __all__ = ["Plan", "folds_of", "plan_members"]
 _CORES = 2
 """Cores that are taken to share the work, whatever the machine has."""
 _FEW_FOLDS = 3
+_JOINING, _JOINING_DOCUMENT = 5.0, 4e-3
+"""Seconds of one core for names, choice and trees: at least, and for each document."""
 _MINUTES = 120
 """From so many seconds on, times are shown in minutes."""
 
@@ -22,8 +24,8 @@ class Plan:
     Attributes:
         kept: The names of the members that take part.
         late: The names of those for which there is no time.
-        seconds: How long fitting those that take part takes.
-        wanted: How long fitting all of them would take.
+        seconds: How long fitting and joining those that take part takes.
+        wanted: How long it would take with all of them.
     """
 
     kept: tuple[str, ...]
@@ -33,7 +35,7 @@ class Plan:
 
     def __str__(self) -> str:
         """One line for a person; a second one, if some are late, names the option to type."""
-        lines = [f"joining {', '.join(self.kept)} and label names: about {_shown(self.seconds)} on two cores"]
+        lines = [f"joining {', '.join(self.kept)}: about {_shown(self.seconds)} on two cores"]
         if self.late:
             lines.append(f"no time for {' and '.join(self.late)}: --time {_shown(self.wanted)} would do")
         return "\n".join(lines)
@@ -50,13 +52,14 @@ def plan_members(members: Mapping[str, ModelConfig], workload: Workload, folds: 
     """
     costs = {name: _cost(config, workload, folds) for name, config in members.items()}
     kept: list[str] = []
-    taken = 0.0
+    joining = (_JOINING + _JOINING_DOCUMENT * workload.documents) / _CORES
+    taken = joining
     for name, cost in costs.items():
         if not kept or taken + cost <= time:
             kept.append(name)
             taken += cost
     late = tuple(name for name in costs if name not in kept)
-    return Plan(tuple(kept), late, taken, sum(costs.values()))
+    return Plan(tuple(kept), late, taken, joining + sum(costs.values()))
 
 
 def folds_of(member: ModelConfig, folds: int) -> int:

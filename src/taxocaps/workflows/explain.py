@@ -8,13 +8,13 @@ from taxocaps.corpus.readers import CorpusConfig
 from taxocaps.encoding.store import is_store
 from taxocaps.errors import ConfigError, CorpusError, FileError
 from taxocaps.explanations.explain import ExplainOptions, explain_document, explain_encoded
-from taxocaps.explanations.explanation import Explanation, JudgedLabel
+from taxocaps.explanations.explanation import Explanation, JudgedLabel, LabelReasons
 from taxocaps.files import atomic_text, is_decodable, refuse_same_file
 from taxocaps.report.pages import explanation_page
 from taxocaps.workflows.predict import as_model
 from taxocaps.workflows.sources import find_document, find_encoded
 
-__all__ = ["ExplainOptions", "Explanation", "JudgedLabel", "explain"]
+__all__ = ["ExplainOptions", "Explanation", "JudgedLabel", "LabelReasons", "explain"]
 
 
 def explain(

@@ -5,10 +5,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from taxocaps.catalogue.models import find_model
 from taxocaps.config import fingerprint, merge
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.label_names import NamedBy, describe_counts
@@ -45,8 +47,8 @@ class TrainFiles:
         train: Labelled documents.
         taxonomy: A file, a `Taxonomy`, a dict or a networkx graph; without it, the labels of the documents are a flat
             list.
-        dev: Documents that decide when to stop, and that thresholds are tuned on; by default some training documents
-            are held out.
+        dev: Documents that decide when to stop, and that thresholds are tuned on; a joined model learns from them, too.
+            By default training documents are held out, or scored out of fold.
         test: Documents that the finished model is measured on.
         start: The folder of a model to start from.
     """
@@ -130,6 +132,7 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
         run.resolve_labels(taxonomy, start)
         if set(run.named_by) > {"id"}:
             tell(f"labels of documents: {describe_counts(run.named_by)}")
+        _tell_what_is_missing(config.model, tell)
         context = FitContext(folder.work, existing == "resume", os.cpu_count() or 1, progress, tell)
         model = run.fit(start, context)
         if not folder.is_first_process:
@@ -142,6 +145,13 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
         _add_pages(folder, report, model)
         folder.publish()
     return report
+
+
+def _tell_what_is_missing(model: str, tell: Callable[[str], None]) -> None:
+    """Say which models could take part if the libraries of networks were installed."""
+    slow = find_model(model).slow
+    if slow and find_spec("torch") is None:
+        tell(f"{model} joins linear models; with the extra `networks` and --time 1h it tries {' and '.join(slow)}, too")
 
 
 _FILES = ("taxonomy", "dev", "test", "start")
