@@ -312,7 +312,9 @@ def fit_model(
         training, validation = training.with_others(validation), None
     decision, counts = scorer.config.decision, _count(training.labels)
     rare = {name: int(count) for name, count in zip(scorer.classes.names, counts, strict=True) if 0 < count <= _FEW}
-    for line in (*_warnings(len(training), rare), *scorer.advice(len(training))):
+    titles = (scorer.classes.taxonomy.title(label, scorer.config.text.language) for label in rare)
+    named = [label if title == label else f"{title} ({label})" for label, title in zip(rare, titles, strict=True)]
+    for line in (*_warnings(len(training), named), *scorer.advice(len(training))):
         context.tell(line)
     report, raw = _fit(scorer, training, validation, context)
     is_curved = decision.calibration == "logistic" and not scorer.is_calibrated
@@ -419,13 +421,13 @@ _FEW_DOCUMENTS = 50
 _NAMES_TOLD = 5
 
 
-def _warnings(documents: int, rare: Mapping[str, int]) -> Iterator[str]:
+def _warnings(documents: int, rare: Sequence[str]) -> Iterator[str]:
     """What should be known of a corpus that is too small, or of labels that are too rare, in lines."""
     if documents < _FEW_DOCUMENTS:
         number = f"{documents} document{'s' * (documents != 1)}"
         yield f"with {number}, probabilities and thresholds are guesses: label more documents"
     if rare:
-        first, left = list(rare)[:_NAMES_TOLD], len(rare) - _NAMES_TOLD
+        first, left = rare[:_NAMES_TOLD], len(rare) - _NAMES_TOLD
         number = f"{len(rare):,} labels have" if len(rare) > 1 else "1 label has"
         more = f" and {left:,} more, listed in the report" if left > 0 else ""
         yield f"{number} only one or two documents: {', '.join(first)}{more}"
