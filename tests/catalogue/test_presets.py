@@ -5,11 +5,11 @@ import re
 
 import pytest
 
+import taxocaps.catalogue.presets
 from taxocaps.catalogue import DEFAULT_MODEL, DEFAULT_NETWORK
 from taxocaps.catalogue.models import AUTO, MODELS, VARIANTS, find_model
 from taxocaps.catalogue.presets import PRESETS, encoding_config, model_config
-from taxocaps.errors import ConfigError, MissingExtraError
-from taxocaps.scorers.base import SCORERS
+from taxocaps.errors import ConfigError
 
 names = [variant.name for variant in VARIANTS]
 BY_NAME = {variant.name: variant for variant in VARIANTS}
@@ -191,16 +191,9 @@ def test_more_time_lets_networks_take_part():
     assert list(members) == ["words", "pairs", "characters", "XML-CNN", "HE-AGCRCNN"]
 
 
-def test_what_networks_would_add_is_said_where_they_cannot_run(monkeypatch):
-    def refuse(registry, name):
-        raise MissingExtraError("torch", "networks", f"the scorer {name}")
-
-    monkeypatch.delitem(SCORERS._loaded, "network", raising=False)
-    load = type(SCORERS)._load
-    monkeypatch.setattr(type(SCORERS), "_load", lambda self, name: (refuse if name == "network" else load)(self, name))
-    with pytest.warns(UserWarning, match=r"auto would join XML-CNN and HE-AGCRCNN, too; .*taxocaps\[networks\]"):
-        config = model_config("auto", "default", {"time": "1h"})
-    assert set(config.members) == {"words", "pairs", "characters"}
+def test_networks_are_not_tried_without_their_libraries(monkeypatch):
+    monkeypatch.setattr(taxocaps.catalogue.presets, "find_spec", lambda name: None)
+    assert set(model_config("auto", "default", {"time": "1h"}).members) == {"words", "pairs", "characters"}
 
 
 def test_time_is_an_option_of_joined_models_only():

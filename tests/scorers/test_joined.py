@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import taxocaps.catalogue.presets
 import taxocaps.scorers.linear
-import taxocaps.workflows.train
 from taxocaps.corpus.document import Document
 from taxocaps.errors import ConfigError, ModelError
 from taxocaps.explanations.explain import explain_document
@@ -343,7 +343,7 @@ def test_a_model_that_is_fitted_twice_is_the_one_that_is_saved(corpus, tmp_path)
 
 
 def test_training_without_the_libraries_of_networks_says_what_they_would_add(corpus, tmp_path, monkeypatch):
-    monkeypatch.setattr(taxocaps.workflows.train, "find_spec", lambda name: None)
+    monkeypatch.setattr(taxocaps.catalogue.presets, "find_spec", lambda name: None)
     told = []
     files = TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv")
     train(files, tmp_path / "model", model="auto", without="pairs,characters", folds=2, tell=told.append)

@@ -1,8 +1,8 @@
 """Named settings: the paper's own for its three data sets, the best here, and a quick one."""
 
 import difflib
-import warnings
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 from taxocaps.catalogue import DEFAULT_MODEL, DEFAULT_NETWORK
@@ -13,7 +13,7 @@ from taxocaps.errors import ConfigError, MissingExtraError
 from taxocaps.scorers.base import SCORERS, ModelConfig
 from taxocaps.text.pipeline import TextConfig
 
-__all__ = ["PRESETS", "encoding_config", "model_config"]
+__all__ = ["PRESETS", "encoding_config", "model_config", "slow_members"]
 
 
 _PAPER: Mapping[str, Any] = {
@@ -87,7 +87,7 @@ def model_config(model: str, preset: str, *layers: Mapping[str, Any], beside: Se
         kind = SCORERS[str(options["scorer"])].config_type(options)
     except MissingExtraError as error:
         raise MissingExtraError(error.library, error.extra, f"the model {spec.name}") from error
-    models = (*spec.members, *(_slow_members(spec) if _has_more_time(spec, given) else ()))
+    models = (*spec.members, *(slow_members(spec) if _has_more_time(spec, given) else ()))
     members = {name: _member_config(name, preset).as_mapping() for name in models}
     usual = merge(_preset(spec, preset), spec.usual, {"members": members} if members else {})
     sections = {section: values for section, values in usual.items() if section in kind.model_fields}
@@ -115,21 +115,15 @@ def encoding_config(model: str, preset: str, *layers: Mapping[str, Any]) -> tupl
     return TextConfig.model_validate(options.get(TextConfig.section, {})), sections
 
 
+def slow_members(spec: ModelSpec) -> tuple[str, ...]:
+    """The models that a joined model tries if there is time; none without the libraries of networks."""
+    return spec.slow if find_spec("torch") else ()
+
+
 def _has_more_time(spec: ModelSpec, given: Mapping[str, Any]) -> bool:
     """Whether a joined model is given more time than it usually takes."""
     time = given.get("time")
     return bool(spec.slow) and time is not None and seconds(time) > spec.usual["time"]
-
-
-def _slow_members(spec: ModelSpec) -> tuple[str, ...]:
-    """The models that take part if there is time; none without the libraries of networks."""
-    try:
-        SCORERS["network"]
-    except MissingExtraError as error:
-        names = " and ".join(spec.slow)
-        warnings.warn(f"{spec.name} would join {names}, too; run: pip install 'taxocaps[{error.extra}]'", stacklevel=2)
-        return ()
-    return spec.slow
 
 
 def _preset(spec: ModelSpec, name: str) -> Mapping[str, Any]:

@@ -17,11 +17,9 @@ __all__ = ["KINDS", "RESERVED", "EvidenceMaker", "Pairs"]
 
 Dense = NDArray[np.float32]
 
-KINDS = ("rank", "frequency", "name", "taxonomy", "length")
-"""The kinds of evidence beside the scores of members."""
-
+_TOGETHER = "members together"
 _GROUPS: Mapping[str, str] = {
-    "mean": "members together",
+    "mean": _TOGETHER,
     **dict.fromkeys(("to best", "best", "second", "rank"), "rank"),
     "frequency": "frequency",
     **dict.fromkeys((*LabelNames.features, "likeness to best", "parent's name"), "name"),
@@ -29,6 +27,9 @@ _GROUPS: Mapping[str, str] = {
     "length": "length",
 }
 """The kind of each feature that is no member."""
+
+KINDS = tuple(dict.fromkeys(kind for kind in _GROUPS.values() if kind != _TOGETHER))
+"""The kinds of evidence beside the scores of members."""
 
 RESERVED = frozenset((*_GROUPS, *_GROUPS.values()))
 """Names that no member may have."""

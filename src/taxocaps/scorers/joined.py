@@ -110,7 +110,7 @@ def _member_config(name: str, options: Any) -> ModelConfig:
         return options
     if name in RESERVED or name == "joined" or not re.fullmatch(r"\w[\w+() .-]*", name):
         raise ConfigError(f"members.{name}: a member cannot have this name; choose another one of letters and digits")
-    if isinstance(options, Mapping) and options.get("scorer") == JoinedModelConfig.model_fields["scorer"].default:
+    if isinstance(options, Mapping) and options.get("scorer") == "joined":
         raise ConfigError(f"members.{name}: a joined model cannot be a member; name its members instead")
     if not isinstance(options, Mapping) or "scorer" not in options:
         raise ConfigError(f"members.{name} must name its kind of scorer; there are {', '.join(SCORERS)}")

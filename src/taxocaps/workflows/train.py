@@ -5,12 +5,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from taxocaps.catalogue.models import find_model
+from taxocaps.catalogue.presets import slow_members
 from taxocaps.config import fingerprint, merge
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.label_names import NamedBy, describe_counts
@@ -149,9 +149,10 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
 
 def _tell_what_is_missing(model: str, tell: Callable[[str], None]) -> None:
     """Say which models could take part if the libraries of networks were installed."""
-    slow = find_model(model).slow
-    if slow and find_spec("torch") is None:
-        tell(f"{model} joins linear models; with the extra `networks` and --time 1h it tries {' and '.join(slow)}, too")
+    spec = find_model(model)
+    if spec.slow and not slow_members(spec):
+        names = " and ".join(spec.slow)
+        tell(f"{model} joins linear models; with the extra `networks` and --time 1h it tries {names}, too")
 
 
 _FILES = ("taxonomy", "dev", "test", "start")
