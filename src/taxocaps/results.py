@@ -119,6 +119,7 @@ class ModelCard:
         standings: The members of a joined model, and the joined model last, with their out-of-fold metrics.
         rare_labels: Labels with only one or two training documents, and their number.
         validation: Metrics on the validation documents, as `Evaluation.as_dict` gives them; None if not known.
+        is_out_of_fold: Whether these are training documents, each labelled by a model that has not learned from it.
         test: Metrics on the test documents.
     """
 
@@ -140,6 +141,7 @@ class ModelCard:
     standings: Sequence[Mapping[str, Any]] = field(default_factory=tuple)
     rare_labels: Mapping[str, int] = field(default_factory=dict)
     validation: Mapping[str, Any] | None = None
+    is_out_of_fold: bool = False
     test: Mapping[str, Any] | None = None
 
 

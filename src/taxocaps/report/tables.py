@@ -19,7 +19,6 @@ __all__ = ["evaluation_markdown", "evaluation_tables", "is_tuned", "model_card",
 _Metrics = Mapping[str, Any]
 
 _SUMMARY_HEADINGS = ("", "precision", "recall", "F1", "nDCG")
-_TOO_FEW_TO_SPLIT = 10
 _PROBABILITIES = "Scores are probabilities, for documents like those that it was trained on."
 _NO_PROBABILITIES = "Scores are not probabilities: there were too few documents, or `decision.calibration` was none."
 
@@ -72,11 +71,7 @@ def model_card(card: ModelCard) -> str:
 
 def validated_on(card: ModelCard) -> str:
     """The documents that `ModelCard.validation` is about, in words."""
-    learned = sum(card.documents.get(part, 0) for part in (("train", "dev") if card.standings else ("train",)))
-    fewest = 2 if card.standings else _TOO_FEW_TO_SPLIT
-    if card.validation is not None and card.validation["documents"] == learned >= fewest:
-        return "training documents, out of fold"
-    return "validation documents"
+    return "training documents, out of fold" if card.is_out_of_fold else "validation documents"
 
 
 def is_tuned(card: ModelCard) -> bool:

@@ -336,6 +336,7 @@ def fit_model(
         "rare_labels": rare,
         "raw_calibration_error": calibration_error(raw.labels, raw.scores),
         "validation": found.as_dict(),
+        "is_out_of_fold": len(held_out.counts) > 1,
     }
     diagnosis = fitted.diagnose(held_out.labels, held_out.scores)
     return replace(fitted, validation=found, metrics=metrics, diagnosis=diagnosis)
@@ -433,7 +434,17 @@ def _warnings(documents: int, rare: Sequence[str]) -> Iterator[str]:
         yield f"{number} only one or two documents: {', '.join(first)}{more}"
 
 
-_OF_CARD = ("parameters", "epochs", "best_epoch", "documents", "standings", "rare_labels", "validation", "test")
+_OF_CARD = (
+    "parameters",
+    "epochs",
+    "best_epoch",
+    "documents",
+    "standings",
+    "rare_labels",
+    "validation",
+    "is_out_of_fold",
+    "test",
+)
 
 
 def _parents(classes: Classes) -> list[tuple[str, ...]]:
