@@ -122,3 +122,8 @@ def test_a_label_without_documents_among_the_others_is_certainly_not_theirs(tree
     task = LinearTask(tree.X, tree.Y, tree.classes, LinearConfig())
     left_out = documents_by_label(tree.Y)[0]
     assert (OneVsRest(task).margins_without(left_out)[:, 0] == -CERTAIN).all()
+
+
+def test_without_any_document_no_label_is_certain(tree):
+    task = LinearTask(tree.X, tree.Y, tree.classes, LinearConfig())
+    assert (OneVsRest(task).margins_without(np.arange(60)) == -CERTAIN).all()

@@ -113,7 +113,7 @@ class BinaryProblems:
     @property
     def constants(self) -> list[float | None]:
         """The margins of problems with positives or negatives only; None for others."""
-        certain = {0: -CERTAIN, len(self.documents): CERTAIN}
+        certain = {len(self.documents): CERTAIN, 0: -CERTAIN}  # no documents are none of a label
         return [certain.get(len(found)) for found in self.positives]
 
     def parts(self) -> Iterator["BinaryProblems"]:
