@@ -18,7 +18,6 @@ from taxocaps.taxonomy.tree import Taxonomy
 
 __all__ = [
     "DECISION_RULES",
-    "FEWEST_POSITIVES",
     "MOST_LABELS",
     "Calibration",
     "DecisionConfig",
@@ -39,7 +38,7 @@ Hierarchy = Literal["as-is", "add-ancestors", "drop-orphans"]
 MOST_LABELS = 1_000_000
 """The largest number of labels that can be asked for."""
 
-FEWEST_POSITIVES = 10
+_FEWEST_POSITIVES = 10
 """With fewer true labels in documents that were not learned from, there are no probabilities."""
 _PAIRS_OF_A_DOCUMENT = 50
 """Labels of a document that calibration looks at."""
@@ -259,7 +258,7 @@ def fit_calibration(held_out: HeldOut, counts: NDArray[np.int64]) -> Calibration
     if not len(documents):
         return Calibration()
     truth = np.asarray(held_out.labels[documents, labels]).ravel().astype(bool)
-    if truth.sum() < FEWEST_POSITIVES or truth.all():
+    if truth.sum() < _FEWEST_POSITIVES or truth.all():
         return Calibration()
     from sklearn.linear_model import LogisticRegression
 
