@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from taxocaps.corpus.document import Document
 from taxocaps.datasets import reuters21578
 from taxocaps.datasets.loading import SourceFile
 from taxocaps.datasets.rcv1 import built_in_topics
@@ -19,8 +18,6 @@ from taxocaps.datasets.reuters21578 import (
     TOPICS,
     Collection,
     Story,
-    ceiling,
-    learnable_topics,
     make_transfer,
     modapte_split,
     read_collection,
@@ -211,19 +208,25 @@ def test_a_story_without_an_id(tmp_path):
         parsed(tmp_path, '<REUTERS TOPICS="YES">\n</REUTERS>')
 
 
-TREE = Taxonomy.from_edges([("Root", topic) for topic in (*TOPICS, "gold")])
+TREE = Taxonomy.from_edges([("Root", topic) for topic in (*TOPICS, "wheat", "gold", "tea")])
 
 
-def collection(single=700, several=40):
-    """Stories with one of eight topics, stories with several of ten, and some that do not belong to the task."""
+def collection(single=80, several=12):
+    """Stories with one of eight topics in both parts, stories with two of them, and some that are left out."""
     pairs = itertools.cycle(itertools.combinations(TOPICS, 2))
-    stories = [
-        Story(number, f"s{number}", (TOPICS[number % 8],), ("train", "test")[number % 2]) for number in range(single)
-    ]
-    stories += [Story(single + n, "m", next(pairs), ("train", "test")[n // 2 % 2]) for n in range(several)]
+    stories = [Story(number, f"s{number}", (TOPICS[number % 8],), "train") for number in range(single)]
+    stories += [Story(single + n, "m", next(pairs), ("train", "test")[n % 2]) for n in range(several)]
     last = single + several
-    stories += [Story(last, "", ("gold",), "train"), Story(last + 1, "", ("gold", "earn"), "test")]
-    stories += [Story(last + 2, "", (), "train"), Story(last + 3, "", ("earn",), "unused")]
+    left_out = [
+        *(((topic,), "test") for topic in TOPICS),  # alone, but no training stories
+        (("earn",), "unused"),
+        ((), "train"),
+        (("gold",), "train"),
+        (("gold", "earn"), "test"),
+        (("grain", "wheat"), "train"),  # wheat never occurs alone
+        (("grain", "wheat", "ship"), "test"),
+    ]
+    stories += [Story(last + number, "", *row) for number, row in enumerate(left_out)]
     return Collection(stories, TREE)
 
 
@@ -231,7 +234,7 @@ def test_every_topic_is_a_node_of_its_own():
     taxonomy = transfer_taxonomy(built_in_topics())
     assert set(RCV1_CODES) | set(NEW_TOPICS) == set(TOPICS)
     assert len(set(RCV1_CODES.values())) == len(RCV1_CODES)
-    assert len({taxonomy.position(topic) for topic in TOPICS}) == 10
+    assert len({taxonomy.position(topic) for topic in TOPICS}) == 8
     assert len(taxonomy) == 104 + len(NEW_TOPICS)
 
 
@@ -251,7 +254,7 @@ def test_topics_take_the_place_of_their_code_or_become_new_children():
     assert taxonomy.children("earn") == ("C1511",)
     assert taxonomy.title("earn") == "ACCOUNTS/EARNINGS (C151)"
     assert "C151" not in taxonomy
-    assert taxonomy.children("M141") == ("grain", "wheat", "corn")
+    assert taxonomy.children("M141") == ("grain",)
     assert taxonomy.parents("ship") == ("M14",)
     others = set(rcv1.names) - set(RCV1_CODES.values())
     assert {name: taxonomy.title(name) for name in others} == {name: rcv1.title(name) for name in others}
@@ -261,48 +264,40 @@ def test_topics_take_the_place_of_their_code_or_become_new_children():
 
 def test_single_labels_are_for_training_and_several_for_the_test():
     dataset = make_transfer(collection(), check=False)
-    splits = dataset.splits
-    assert {name: len(documents) for name, documents in splits.items()} == {
-        "train": 634,
-        "dev": 66,
-        "test": 40,
-        "test_all": 40,
-    }
-    assert all(len(document.labels) == 1 for name in ("train", "dev") for document in splits[name])
-    assert all(len(document.labels) == 2 for document in splits["test_all"])
-    assert not {document.id for document in splits["train"]} & {document.id for document in splits["dev"]}
+    assert {name: len(documents) for name, documents in dataset.splits.items()} == {"train": 72, "dev": 8, "test": 12}
+    assert sorted(ids(dataset, "train", "dev")) == list(range(80))
+    assert ids(dataset, "test") == list(range(80, 92))
+    assert all(len(document.labels) == 1 for name in ("train", "dev") for document in dataset.splits[name])
     assert dataset == make_transfer(collection(), check=False)
+    assert "Topics (8): earn, acq, money-fx, grain, crude, trade, interest, ship." in dataset.description
 
 
-def test_sizes_are_those_of_the_paper_when_there_are_enough():
-    dataset = make_transfer(collection(7_692, 620))
+def test_all_topics_of_a_test_document_occur_alone():
+    stories = [story for story in collection().stories if story.topics != ("ship",) or story.split == "test"]
+    dataset = make_transfer(Collection(stories, TREE), check=False)
+    used = {label for document in dataset.splits["test"] for label in document.labels}
+    assert used <= set(TOPICS) - {"ship"}
+    assert len(dataset.splits["test"]) == 12 - sum("ship" in story.topics for story in stories if story.text == "m")
+
+
+def test_topics_outside_r90_do_not_count():
+    stories = [
+        *collection().stories,
+        Story(500, "", ("tea", "earn"), "train"),
+        Story(501, "", ("tea", "earn", "acq"), "test"),
+    ]
+    dataset = make_transfer(Collection([story for story in stories if story.id != 501], TREE), check=False)
+    assert 500 in ids(dataset, "train", "dev")  # tea has no test story: earn is the only topic
+    dataset = make_transfer(Collection(stories, TREE), check=False)
+    assert not {500, 501} & set(ids(dataset, "train", "dev", "test"))  # now it has one
+
+
+def test_the_counts_of_the_transfer_task_are_checked():
+    dataset = make_transfer(collection(5_502, 339))
     sizes = {name: len(documents) for name, documents in dataset.splits.items()}
-    assert sizes == {"train": 5_800, "dev": 600, "test": 300, "test_all": 620}
-    assert {document.id for document in dataset.splits["test"]} < {
-        document.id for document in dataset.splits["test_all"]
-    }
-    for topic in TOPICS[:8]:
-        assert any(document.labels == (topic,) for document in dataset.splits["dev"])
-    with pytest.raises(CorpusError, match="700 single-label documents, but officially there are 7,692"):
+    assert sizes == {"train": 4_952, "dev": 550, "test": 339}
+    with pytest.raises(CorpusError, match="80 single-label training documents, but officially there are 5,502"):
         make_transfer(collection())
-
-
-def test_the_ceiling_is_what_a_perfect_model_reaches_on_what_it_could_learn():
-    train = [Document("", labels=("earn",)), Document("", labels=("grain",))]
-    test = [Document("", labels=("grain", "wheat")), Document("", labels=("earn", "grain"))]
-    # Right: grain, earn, grain. Missed: wheat. Precision 1, recall 3/4.
-    assert ceiling(train, test) == pytest.approx(2 * 1 * 0.75 / 1.75)
-    assert learnable_topics(train) == ("earn", "grain")
-    assert ceiling(test, test) == 1
-    assert ceiling(train, []) == 0
-
-
-def test_the_description_tells_ceiling_and_topics():
-    dataset = make_transfer(collection(), check=False)
-    told = dataset.description
-    assert "Learnable topics (8): earn, acq, money-fx, grain, crude, trade, interest, ship." in told
-    assert "training document: wheat, corn." in told
-    assert f"{ceiling(dataset.splits['train'], dataset.splits['test_all']):.3f} on test_all" in told
 
 
 def test_another_taxonomy_of_rcv1_can_be_given(reuters_official, tmp_path):
@@ -314,4 +309,4 @@ def test_another_taxonomy_of_rcv1_can_be_given(reuters_official, tmp_path):
     other = reuters21578.load(reuters_official, subset="transfer", rcv1=tmp_path / "rcv1", check=False)
     assert set(other.taxonomy.names) - set(plain.taxonomy.names) == {"NEW"}
     assert other.splits == plain.splits
-    assert [document.id for document in plain.splits["test_all"]] == ["5", "6", "13"]
+    assert ids(plain, "test") == []

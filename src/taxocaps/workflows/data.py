@@ -71,7 +71,7 @@ DATASETS: Mapping[str, DataSource] = {
         {
             "subset": DataOption(
                 "r90: the 90 topics with a training and a test document; r10: the ten most frequent; all: all 135; "
-                "transfer: train on documents with one of ten topics, test on documents with several.",
+                "transfer: train on documents with one of eight topics, test on documents with several.",
                 ("r90", "r10", "all", "transfer"),
                 "r90",
             ),
