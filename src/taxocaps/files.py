@@ -2,6 +2,7 @@
 
 import contextlib
 import gzip
+import hashlib
 import io
 import lzma
 import os
@@ -21,6 +22,7 @@ __all__ = [
     "atomic_path",
     "atomic_text",
     "check_exists",
+    "digest",
     "format_stem",
     "format_suffix",
     "is_decodable",
@@ -185,6 +187,12 @@ def check_exists(path: Path) -> None:
     """
     if str(path) != "-" and not path.exists():
         raise FileError(f"{path}: no such file or folder; check the path")
+
+
+def digest(path: Path) -> str:
+    """The hash of what a file holds."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def refuse_same_file(source: Path, target: Path) -> None:

@@ -26,6 +26,7 @@ _EXTRAS = {
     "pyarrow": "parquet",
     "rdflib": "skos",
     "spacy": "spacy",
+    **dict.fromkeys(("tokenizers", "transformers"), "encoders"),
     "matplotlib": "plot",
 }
 """Which extra brings a library."""

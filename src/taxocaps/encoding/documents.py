@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from taxocaps.corpus.document import Document
 from taxocaps.encoding.encoders import ENCODERS, Encoder, Encoding
-from taxocaps.text.pipeline import TextConfig, TextPipeline
+from taxocaps.text.pipeline import Content, TextConfig, TextPipeline
 from taxocaps.text.tokens import Tokens
 
 __all__ = ["DocumentEncoder", "EncodedDocuments", "chunks", "plain_text"]
@@ -100,6 +100,7 @@ class DocumentEncoder:
     Attributes:
         pipeline: Makes words out of texts.
         encoders: What is made of the words, by name.
+        reads_raw: Whether an encoder reads the raw tokens, too, which are then kept with the words.
     """
 
     def __init__(self, text: TextConfig, sections: Mapping[str, Any], threads: int = 1) -> None:
@@ -114,11 +115,14 @@ class DocumentEncoder:
         self.encoders: Mapping[str, Encoder] = {
             name: ENCODERS[name](config, threads) for name, config in sections.items()
         }
+        self.reads_raw = any(encoder.reads_raw for encoder in self.encoders.values())
+        for encoder in self.encoders.values():
+            encoder.check()
 
     @property
     def options(self) -> dict[str, Any]:
         """The options by which documents are read, as plain values: the section `text`, then those of the encoders."""
-        sections = {encoder.Config.section: encoder.config.as_mapping() for encoder in self.encoders.values()}
+        sections = {encoder.Config.section: encoder.portable.as_mapping() for encoder in self.encoders.values()}
         return {"text": self.pipeline.config.portable.as_mapping(), **sections}
 
     def encode(self, documents: Sequence[Document], *, spans: bool = False) -> EncodedDocuments:
@@ -128,14 +132,31 @@ class DocumentEncoder:
             documents: The documents; a few hundred at a time are fast and small enough.
             spans: Find out where in its text each word stands, too.
         """
-        tokens = self.pipeline.tokenize([document.content for document in documents], spans=spans)
+        tokens = self.tokenize([document.content for document in documents], spans=spans)
         return EncodedDocuments(documents, tokens, self.encode_tokens(tokens))
+
+    def tokenize(self, contents: Iterable[Content], *, spans: bool = False) -> Tokens:
+        """The words of documents, with what else the encoders read of their texts; see `TextPipeline.tokenize`."""
+        return self.words(self.tokenizer.tokenize(contents, spans=spans))
+
+    @property
+    def tokenizer(self) -> TextPipeline:
+        """What reads texts: the pipeline or, if raw tokens are kept, that of raw tokens."""
+        return self.pipeline.raw if self.reads_raw else self.pipeline
+
+    def words(self, tokens: Tokens) -> Tokens:
+        """What the pipeline makes of the tokens of `tokenizer`."""
+        return self.pipeline.reread(tokens, keep_raw=True) if self.reads_raw else tokens
 
     def reread(self, documents: EncodedDocuments) -> EncodedDocuments:
         """Documents with raw tokens as this encoder reads them; the texts are not tokenised again."""
         raw = documents.tokens if documents.indices is None else documents.tokens.select(documents.indices)
-        tokens = self.pipeline.reread(raw)
+        tokens = self.reread_tokens(raw)
         return EncodedDocuments(documents.documents, tokens, self.encode_tokens(tokens))
+
+    def reread_tokens(self, raw: Tokens) -> Tokens:
+        """The words that this encoder reads in raw tokens."""
+        return self.pipeline.reread(raw, keep_raw=self.reads_raw)
 
     def encode_tokens(self, tokens: Tokens) -> dict[str, Encoding]:
         """The encodings of tokenised documents."""

@@ -53,10 +53,14 @@ class Encoder(ABC):
         Config: The options, a section of a model's configuration.
         stored: A dataclass of ragged arrays, one of them `offsets` [documents + 1] into the first axis of the others,
             that a store keeps on disk; None for an encoding that is a view of the tokens.
+        reads_raw: Whether it reads the raw tokens of texts (`Tokens.raw`), too.
+        is_slow: Whether encoding takes so long that a store keeps what is done for a run that goes on later.
     """
 
     Config: ClassVar[type[Config]]
     stored: ClassVar[type[Any] | None] = None
+    reads_raw: ClassVar[bool] = False
+    is_slow: ClassVar[bool] = False
 
     def __init__(self, config: Any, threads: int = 1) -> None:
         """Take the options, and the number of threads of compiled parts."""
@@ -75,6 +79,24 @@ class Encoder(ABC):
     def shape(self) -> Mapping[str, int]:
         """The sizes that a network must know beforehand, such as N and T."""
         return {}
+
+    @property
+    def portable(self) -> Any:
+        """The options that decide what comes out, the same on every machine; a store is known by them."""
+        return self.config
+
+    def check(self) -> None:  # noqa: B027 - most name nothing
+        """Raise an error at once if what the options name is not there."""
+
+    def estimate(self, documents: int, words: int, tokens: int) -> str | None:
+        """What encoding will take, for people; None if it is not worth a word.
+
+        Args:
+            documents: The number of documents.
+            words: Their words in all.
+            tokens: Their raw tokens in all, if `reads_raw`.
+        """
+        return None
 
 
 class WordsMatrixEncoder(Encoder):
@@ -155,6 +177,8 @@ ENCODERS: Registry[type[Encoder]] = Registry(
         "words-matrix": "taxocaps.encoding.encoders:WordsMatrixEncoder",
         "tokens": "taxocaps.encoding.encoders:TokenEncoder",
         "sentences": "taxocaps.encoding.encoders:SentenceEncoder",
+        "pieces": "taxocaps.encoding.pieces:PieceEncoder",
+        "contextual": "taxocaps.scorers.pretrained:ContextualEncoder",
     },
 )
 """The encoders by the names that networks read them under."""

@@ -7,6 +7,7 @@ serves models with different vocabularies.
 
 import hashlib
 import json
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
@@ -26,7 +27,7 @@ from taxocaps.corpus.document import Document, document_name
 from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments, chunks
 from taxocaps.encoding.encoders import ENCODERS, Encoder
 from taxocaps.errors import FileError, GraphError, StoreError
-from taxocaps.files import atomic_text
+from taxocaps.files import atomic_path, atomic_text
 from taxocaps.progress import Progress, silent
 from taxocaps.text.pipeline import TextConfig, TextPipeline
 from taxocaps.text.tokens import Tokens
@@ -45,7 +46,7 @@ def is_store(path: Path | str) -> bool:
     return (Path(path) / _MANIFEST).is_file()
 
 
-def write_store(
+def write_store(  # noqa: PLR0913 - a front door: each argument stands for itself
     documents: Iterable[Document] | EncodedDocuments,
     encoder: DocumentEncoder,
     folder: Path,
@@ -54,6 +55,7 @@ def write_store(
     source: str = "",
     progress: Progress = silent,
     stage: str = "documents",
+    tell: Callable[[str], None] = lambda message: None,
 ) -> Mapping[str, Any]:
     """Encode documents into a store; memory does not grow with their number.
 
@@ -68,6 +70,7 @@ def write_store(
         source: Where the documents come from, for messages.
         progress: Told where the work stands.
         stage: What the documents are called in progress reports.
+        tell: Told what a person should know beforehand, such as the time that a slow encoder will take.
 
     Returns:
         The manifest.
@@ -79,9 +82,10 @@ def write_store(
         words: Iterable[Tokens] = _StoredWords(documents)
         parts = _StoredWords(documents).with_documents()
     else:
-        words = kept = TokenCache(cache, encoder.pipeline)
-        parts = ((chunk, kept.add(chunk)) for chunk in chunks(documents))
-    writer = _StoreWriter(folder, encoder, words)
+        kept = TokenCache(cache, encoder.tokenizer)
+        words = _ReadWords(kept, encoder)
+        parts = ((chunk, encoder.words(kept.add(chunk))) for chunk in chunks(documents))
+    writer = _StoreWriter(folder, encoder, words, cache)
     with atomic_text(folder / _DOCUMENTS) as listing:
         for part in parts:
             listing.writelines(writer.read(*part))
@@ -91,6 +95,8 @@ def write_store(
         if manifest["hashes"] == writer.hashes and manifest["config"] == encoder.options:
             return manifest
         (folder / _MANIFEST).unlink()
+    for line in writer.estimates():
+        tell(line)
     try:
         writer.encode(lambda done: progress(f"encoding {stage}", done, writer.documents))
     except GraphError as error:
@@ -99,6 +105,7 @@ def write_store(
     with atomic_text(folder / _MANIFEST) as file:
         json.dump(manifest, file, indent=2, ensure_ascii=False)
         file.write("\n")
+    writer.forget()
     return manifest
 
 
@@ -128,7 +135,8 @@ def open_store(
     vocabulary = Vocabulary.load(path / _VOCABULARY)
     # Words forgotten while counting millions share one last entry that no vocabulary knows.
     words = (*vocabulary.words, "")
-    tokens = Tokens(words, **_open_arrays(path, _TOKENS, manifest["arrays"]))
+    arrays: Any = _open_arrays(path, _TOKENS, manifest["arrays"])
+    tokens = Tokens(words, **arrays)
     if len(tokens.offsets) and tokens.offsets[-1] != len(tokens.ids):
         raise StoreError(f"{path}: damaged: the token arrays do not fit together; {_AGAIN}")
     encodings = {}
@@ -228,6 +236,17 @@ def _load_if_sound(path: Path) -> Tokens | None:
 
 
 @dataclass(frozen=True)
+class _ReadWords:
+    """Tokenised chunks as the text pipeline reads them; may be repeated."""
+
+    chunks: Iterable[Tokens]
+    encoder: DocumentEncoder
+
+    def __iter__(self) -> Iterator[Tokens]:
+        return map(self.encoder.words, self.chunks)
+
+
+@dataclass(frozen=True)
 class _StoredWords:
     """The words of a store in chunks, each with its own words only, as the text pipeline gives them."""
 
@@ -248,8 +267,10 @@ class _StoredWords:
 class _StoreWriter:
     """Two passes over the documents: words are counted, then arrays are written."""
 
-    def __init__(self, folder: Path, encoder: DocumentEncoder, words: Iterable[Tokens]) -> None:
+    def __init__(self, folder: Path, encoder: DocumentEncoder, words: Iterable[Tokens], cache: Path) -> None:
         self.documents = 0
+        self._slow = {name: _SlowChunks(cache / name, one) for name, one in encoder.encoders.items() if one.is_slow}
+        self._raw = 0
         self._folder, self._encoder, self._chunks = folder, encoder, words
         self._stored = {name: one for name, one in encoder.encoders.items() if one.stored}
         self._counter = WordCounter()
@@ -262,11 +283,22 @@ class _StoreWriter:
         self._counter.add(tokens)
         self.documents += len(chunk)
         self._words += len(tokens.ids)
+        self._raw += len(tokens.raw.ids) if tokens.raw is not None else 0
         self._without_words += int(np.count_nonzero(tokens.lengths == 0))
         lines = [_listed(document) for document in chunk]
         for document, line in zip(chunk, lines, strict=True):
             self._source.update(f"{line}{document.content!r}".encode("utf-8", "surrogatepass"))
         return lines
+
+    def estimates(self) -> Iterator[str]:
+        """What slow encoders will take."""
+        found = (one.estimate(self.documents, self._words, self._raw) for one in self._stored.values())
+        return filter(None, found)
+
+    def forget(self) -> None:
+        """Delete what was kept for a run that goes on later."""
+        for kept in self._slow.values():
+            kept.forget()
 
     @property
     def hashes(self) -> dict[str, str]:
@@ -298,7 +330,8 @@ class _StoreWriter:
         ends = {"sentence_ends": tokens.sentence_ends}
         writers[_TOKENS].append(tokens.offsets, positions=ends, ids=indices[tokens.ids])
         for name, encoder in self._stored.items():
-            encoding: Any = encoder.encode(tokens, ids)
+            encode = self._slow[name].encode if name in self._slow else encoder.encode
+            encoding: Any = encode(tokens, ids)
             writers[name].append(**{field.name: getattr(encoding, field.name) for field in fields(encoding)})
 
     def manifest(self) -> dict[str, Any]:
@@ -317,6 +350,38 @@ class _StoreWriter:
             "counts_are_exact": self._counter.exact and not self._forgotten,
             "arrays": self._arrays,
         }
+
+
+class _SlowChunks:
+    """A folder of encoded chunks of a slow encoder that an interrupted run finds again."""
+
+    def __init__(self, folder: Path, encoder: Encoder) -> None:
+        self._folder, self._encoder = folder, encoder
+
+    def encode(self, tokens: Tokens, ids: NDArray[np.int32]) -> Any:
+        """Encode a chunk, or read it back if an earlier run got so far."""
+        assert self._encoder.stored is not None
+        path = self._folder / f"{self._digest(tokens, ids)}.npz"
+        try:
+            with np.load(path, allow_pickle=False) as arrays:
+                return self._encoder.stored(**arrays)
+        except Exception:  # not there yet, or cut off: it is made again
+            encoding: Any = self._encoder.encode(tokens, ids)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with atomic_path(path) as part, part.open("wb") as file:
+            np.savez(file, **{field.name: getattr(encoding, field.name) for field in fields(encoding)})
+        return encoding
+
+    def forget(self) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _digest(self, tokens: Tokens, ids: NDArray[np.int32]) -> str:
+        read = tokens if tokens.raw is None else tokens.raw
+        digest = hashlib.sha256(json.dumps(self._encoder.portable.as_mapping()).encode())
+        digest.update("\0".join((*tokens.words, "", *read.words)).encode("utf-8", "surrogatepass"))
+        for array in (ids, tokens.ids, tokens.offsets, read.ids, read.offsets):
+            digest.update(array.tobytes())
+        return digest.hexdigest()[:32]
 
 
 def _listed(document: Document) -> str:
@@ -462,7 +527,7 @@ def _check_options(path: Path, manifest: Mapping[str, Any], encoder: DocumentEnc
         if name not in manifest["encodings"]:
             raise StoreError(f"{path}: has no {name}, which the model reads; encode it again with {flags}")
     wanted: dict[str, Config] = {TextConfig.section: encoder.pipeline.config.portable}
-    wanted |= {one.Config.section: one.config for one in stored.values()}
+    wanted |= {one.Config.section: one.portable for one in stored.values()}
     if difference := _difference(manifest, wanted):
         key, theirs, ours = difference
         again = "the model's file of stop words" if ours == "file" else ours

@@ -4,6 +4,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -105,10 +106,20 @@ class TextPipeline:
         tokens = gather(pieces, self._words_of)
         return replace(tokens, spans=np.concatenate([np.zeros((0, 2), np.int64), *found]))
 
-    def reread(self, raw: Tokens) -> Tokens:
+    @cached_property
+    def raw(self) -> "TextPipeline":
+        """The pipeline that `reread` continues: that of raw tokens, or this one if its tokenizer gives words."""
+        begins_raw = self.config.tokenizer in ("words", "plain")
+        return TextPipeline(self.config.replace(tokenizer="raw")) if begins_raw else self
+
+    def reread(self, raw: Tokens, *, keep_raw: bool = False) -> Tokens:
         """The words of documents that were tokenised before, by a pipeline with the tokenizer `raw`.
 
         Only `words` and `plain` begin with raw tokens; ready tokens of documents stay as they are.
+
+        Args:
+            raw: The raw tokens.
+            keep_raw: Keep them with the words.
 
         >>> raw = TextPipeline(TextConfig(tokenizer="raw")).tokenize(["Cars were sold!"])
         >>> TextPipeline(TextConfig()).reread(raw).document(0)
@@ -116,7 +127,9 @@ class TextPipeline:
         >>> TextPipeline(TextConfig(tokenizer="plain")).reread(raw).document(0)
         ['cars', 'were', 'sold', '!']
         """
-        return raw.expanded(self.read)
+        if keep_raw and self.raw is self:  # words already
+            return replace(raw, raw=raw, origins=np.arange(len(raw.ids)))
+        return raw.expanded(self.read, keep_raw=keep_raw)
 
     def read(self, raw: str) -> tuple[str, ...]:
         """The words of one raw token, and "" if it ends a sentence."""
@@ -133,6 +146,17 @@ class TextPipeline:
         if self.config.tokenizer != "raw":
             return word
         return word[1:] if word.startswith(_READY) else (split_raw(word)[0] or word).lower()
+
+    @staticmethod
+    def written(raw: str) -> tuple[str, str]:
+        """A raw token as it stands in the text: its word, and the sentence end behind it, which may be empty.
+
+        >>> TextPipeline.written("pct).")
+        ('pct', ').')
+        """
+        token = raw.removeprefix(_READY)
+        word, end = split_raw(token)
+        return (word, end) if word else (token, "")
 
     def parts(self, word: str) -> tuple[str, ...]:
         """The words inside a word or a name, which may be an identifier such as `shortest_paths` or `facet::tag`.

@@ -32,6 +32,10 @@ class Tokens:
             words is among them.
         spans: Where each word stands in its text, as [start, end) in characters, -1 where that is not known; int64
             [words of all documents, 2], or None if it was not asked for.
+        raw: The tokens of the texts that the words were made from, stop words and capitals among them; None if they
+            were not asked for.
+        origins: Which of the raw tokens each word was made from, as positions in `raw.ids`, ascending; int64 [words of
+            all documents], or None.
     """
 
     words: Sequence[str]
@@ -39,6 +43,8 @@ class Tokens:
     offsets: NDArray[np.int64]
     sentence_ends: NDArray[np.int64]
     spans: NDArray[np.int64] | None = None
+    raw: "Tokens | None" = None
+    origins: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         """The number of documents."""
@@ -80,7 +86,17 @@ class Tokens:
             offsets,
             np.concatenate([np.zeros(0, np.int64), *shifted]),
             None if self.spans is None else self.spans[positions],
+            *self._raw_of(indices, positions, lengths),
         )
+
+    def _raw_of(
+        self, indices: NDArray[np.int64], positions: NDArray[np.int64], lengths: NDArray[np.int64]
+    ) -> "tuple[Tokens, NDArray[np.int64]] | tuple[()]":
+        """The raw tokens of some of the documents, and which of them their words were made from."""
+        if self.raw is None or self.origins is None:
+            return ()
+        raw = self.raw.select(indices)
+        return raw, self.origins[positions] + np.repeat(raw.offsets[:-1] - self.raw.offsets[indices], lengths)
 
     @classmethod
     def concatenate(cls, parts: Sequence["Tokens"]) -> "Tokens":
@@ -96,11 +112,12 @@ class Tokens:
         ids = [np.zeros(0, np.int32), *ids]
         return cls(tuple(number_of_word), *map(np.concatenate, (ids, offsets, ends)))  # type: ignore[arg-type]
 
-    def expanded(self, words_of: Callable[[str], tuple[str, ...]]) -> "Tokens":
+    def expanded(self, words_of: Callable[[str], tuple[str, ...]], *, keep_raw: bool = False) -> "Tokens":
         """The same documents with each word replaced by others: none, one or several.
 
         Args:
             words_of: From a word to those that replace it, where "" ends a sentence; asked once for each distinct word.
+            keep_raw: Remember which of these words each of the others replaces.
 
         >>> tokens = gather([["Old", "cars."]], lambda piece: (piece,))
         >>> tokens.expanded({"Old": (), "cars.": ("car", "")}.__getitem__).document(0)
@@ -108,7 +125,9 @@ class Tokens:
         """
         used, pieces = np.unique(self.ids, return_inverse=True)
         replaced = [words_of(self.words[index]) for index in used.tolist()]
-        return _expanded(replaced, pieces.astype(np.int32), self.offsets, self.spans)
+        found, origins = _expanded(replaced, pieces.astype(np.int32), self.offsets)
+        found = found if self.spans is None else replace(found, spans=self.spans[origins()])
+        return replace(found, raw=self, origins=origins()) if keep_raw else found
 
     def counts(self) -> NDArray[np.int64]:
         """How often each of `words` occurs; int64 [words]."""
@@ -159,7 +178,7 @@ def gather(documents: Iterable[Iterable[Piece]], words_of: Callable[[Piece], tup
     for document in documents:
         pieces.extend(map(number_of_piece.__getitem__, document))
         ends.append(len(pieces))
-    return _expanded(list(map(words_of, number_of_piece)), np.frombuffer(pieces, np.int32), np.array(ends))
+    return _expanded(list(map(words_of, number_of_piece)), np.frombuffer(pieces, np.int32), np.array(ends))[0]
 
 
 class _Numbering(dict[Piece, int]):
@@ -174,15 +193,16 @@ def _expanded(
     words_of_piece: Sequence[tuple[str, ...]],
     pieces: NDArray[np.int32],
     bounds: NDArray[np.int64],
-    spans: NDArray[np.int64] | None = None,
-) -> Tokens:
+) -> tuple[Tokens, Callable[[], NDArray[np.int64]]]:
     """The words of all pieces one after the other.
 
     Args:
         words_of_piece: The words of each distinct piece, with "" where a sentence ends.
         pieces: The pieces of all documents, as indices into `words_of_piece`.
         bounds: Where in `pieces` each document begins, and the end; [documents + 1].
-        spans: Where each piece stands in its text.
+
+    Returns:
+        The words, and what tells from which of the pieces each word comes; int64 [words].
     """
     number_of_word: _Numbering[str] = _Numbering({"": 0})
     words = np.fromiter(map(number_of_word.__getitem__, chain.from_iterable(words_of_piece)), np.int32)
@@ -193,7 +213,7 @@ def _expanded(
     np.cumsum(repeats, out=starts[1:])
     marked = words[np.repeat(first[pieces] - starts[:-1], repeats) + np.arange(starts[-1])]
     found = _without_marks(marked, starts[bounds], tuple(number_of_word)[1:])
-    return found if spans is None else replace(found, spans=np.repeat(spans, repeats, axis=0)[marked != 0])
+    return found, lambda: np.repeat(np.arange(len(pieces)), repeats)[marked != 0]
 
 
 def _without_marks(marked: NDArray[np.int32], bounds: NDArray[np.int64], words: tuple[str, ...]) -> Tokens:
