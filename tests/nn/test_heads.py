@@ -15,10 +15,16 @@ def test_a_dense_head_takes_batches_of_fewer_rows():
     assert torch.allclose(short, long)
 
 
-def test_a_dense_head_begins_with_labels_rare():
-    head = DenseHead(width=3, features=2, rows=4, filters=5, hidden=(6,), labels=200)
-    scores = head(torch.randn(8, 3, 2), torch.ones(2, 4, dtype=torch.bool)).sigmoid()
-    assert scores.mean().item() == pytest.approx(0.1, abs=0.05)
+@pytest.mark.parametrize("pooling", ["mean", "max"])
+def test_a_dense_head_may_read_all_rows_together(pooling):
+    head = DenseHead(width=4, features=3, rows=5, filters=2, hidden=(), labels=7, pooling=pooling)
+    rows = torch.randn(3, 4, 3)
+    found = head(rows, torch.tensor([[True, False, False, False], [True, True, False, False]]))
+    features = head.convolution(rows.flatten(1)).relu()  # [3, 2]
+    for document, own in enumerate((features[:1], features[1:])):
+        pooled = own.mean(dim=0) if pooling == "mean" else own.amax(dim=0)
+        expected = head.layers(torch.cat([own.flatten(), torch.zeros(10 - own.numel()), pooled]))
+        assert torch.allclose(found[document], expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("sharing", ["channel", "label"])

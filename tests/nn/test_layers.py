@@ -1,4 +1,4 @@
-"""The shared layers against loops over single documents: windows, recurrence, pooling, no words."""
+"""The shared layers against loops over single documents: windows, recurrence, pooling, no words; start values."""
 
 import pytest
 import torch
@@ -9,8 +9,13 @@ from taxocaps.nn.layers import (
     AttentionPooling,
     NgramConvolution,
     Recurrence,
+    convolution,
+    dense_layer,
     masked_max,
+    masked_mean,
+    pool_states,
     sequence_mask,
+    start_recurrence,
     to_documents,
 )
 
@@ -41,6 +46,23 @@ def test_the_maximum_ignores_padding():
     for row, length in enumerate(LENGTHS):
         expected = x[row, :length].amax(dim=0) if length else torch.zeros(3)
         assert torch.equal(masked_max(x, mask)[row], expected)
+
+
+def test_the_mean_ignores_padding():
+    x, lengths = sequences()
+    pooled = masked_mean(x + 7, sequence_mask(lengths, 7))
+    for row, length in enumerate(LENGTHS):
+        expected = 7 + x[row, :length].mean(dim=0) if length else torch.zeros(3)
+        assert torch.allclose(pooled[row], expected, atol=1e-5)
+
+
+def test_states_are_pooled_as_asked():
+    x, lengths = sequences()
+    states, last = Recurrence(3, 4)(x, lengths)
+    mask = sequence_mask(lengths, 7)
+    assert torch.equal(pool_states(states, last, lengths, "last"), last)
+    assert torch.equal(pool_states(states, last, lengths, "mean"), masked_mean(states, mask))
+    assert torch.equal(pool_states(states, last, lengths, "max"), masked_max(states, mask))
 
 
 def test_the_maximum_of_nothing_has_a_finite_gradient():
@@ -138,3 +160,46 @@ def test_attention_is_a_softmax_over_words():
         shares = [torch.exp(value) for value in importance[:length]]
         expected = sum((share / sum(shares) * h for share, h in zip(shares, x[row], strict=False)), torch.zeros(3))
         assert torch.allclose(pooled[row], expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(("activation", "variance"), [("relu", 2 / 300), ("other", 2 / (300 + 200))])
+def test_dense_layers_start_as_what_follows_asks(activation, variance):
+    layer = dense_layer(300, 200, activation)
+    assert layer.weight.var().item() == pytest.approx(variance, rel=0.05)
+    assert not layer.bias.any()
+    assert dense_layer(3, 2, bias=False).bias is None
+
+
+def test_convolutions_start_for_a_relu():
+    layer = convolution(50, 200, 4)
+    assert layer.weight.var().item() == pytest.approx(2 / (50 * 4), rel=0.05)
+    assert not layer.bias.any()
+
+
+def test_a_relu_after_a_layer_keeps_the_size_of_features():
+    x = torch.randn(100, 300, generator=torch.Generator().manual_seed(0))
+    for _ in range(5):
+        x = dense_layer(300, 300, "relu")(x).relu()
+    assert x.square().mean().item() == pytest.approx(1, rel=0.5)
+
+
+@pytest.mark.parametrize(("cell", "gates"), [("lstm", 4), ("gru", 3), ("rnn", 1)])
+def test_the_gates_of_a_recurrence_start_each_by_itself(cell, gates):
+    for layer in Recurrence(100, 80, directions=2, cell=cell).layers:
+        for gate in layer.weight_ih_l0.chunk(gates):
+            assert gate.var().item() == pytest.approx(2 / (100 + 80), rel=0.1)
+        for gate in layer.weight_hh_l0.chunk(gates):
+            assert torch.allclose(gate @ gate.T, torch.eye(80), atol=1e-4)
+
+
+@pytest.mark.parametrize("make", [torch.nn.LSTM, torch.nn.LSTMCell])
+def test_forget_gates_start_open(make):
+    biases = [weights for name, weights in start_recurrence(make(3, 4)).named_parameters() if "bias" in name]
+    in_, forget, cell, out = sum(biases).chunk(4)
+    assert forget.tolist() == [1] * 4
+    assert not torch.cat([in_, cell, out]).any()
+
+
+def test_other_recurrences_start_without_biases():
+    assert not start_recurrence(torch.nn.GRU(3, 4)).bias_ih_l0.any()
+    assert "bias_ih_l0" not in dict(start_recurrence(torch.nn.RNN(3, 4, bias=False)).named_parameters())

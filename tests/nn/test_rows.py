@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from taxocaps.nn.rows import AttentionalLSTM, BlockAttention, RowConvolution, RowLayer, window_blocks
+from taxocaps.nn.rows import AttentionalLSTM, BlockAttention, RowConvolution, RowLayer, RowSelfAttention, window_blocks
 
 RANK, COUNTS = torch.tensor([0, 1]), torch.tensor([2, 1])
 BLOCKS = torch.tensor([[1, 1, 1, 2, 2, 2, 2], [1, 1, 1, 0, 0, 0, 0]])
@@ -29,15 +29,25 @@ def test_it_is_the_usual_convolution(stride, width):
     assert torch.allclose(layer(x), expected, atol=1e-5)
 
 
+@pytest.mark.parametrize("kernel", [5, 7])
 @pytest.mark.parametrize("stride", [1, 2])
-def test_over_distinct_words_it_is_the_same_in_values_and_gradients(stride):
+def test_wider_windows_have_the_centres_of_those_of_three(stride, kernel):
     torch.manual_seed(0)
-    layer, words, positions = RowConvolution(5, 4, stride), torch.randn(6, 5), torch.randint(6, (3, 9))
+    layer, x = RowConvolution(5, 4, stride, kernel), torch.randn(3, 11, 5)
+    expected = functional.conv1d(x.transpose(1, 2), layer.weight, None, padding=kernel // 2)  # [3, 4, 11]: at each word
+    assert torch.allclose(layer(x), expected[..., 1:-1:stride].transpose(1, 2), atol=1e-5)
+
+
+@pytest.mark.parametrize("kernel", [3, 5])
+@pytest.mark.parametrize("stride", [1, 2])
+def test_over_distinct_words_it_is_the_same_in_values_and_gradients(stride, kernel):
+    torch.manual_seed(0)
+    layer, words, positions = RowConvolution(5, 4, stride, kernel), torch.randn(6, 5), torch.randint(6, (3, 9))
     found = {}
     for name in ("rows", "words"):
         x = words.clone().requires_grad_()
         layer.zero_grad()
-        result = layer(x[positions]) if name == "rows" else layer.of_words(x, positions)
+        result = layer(x[positions]) if name == "rows" else layer(x, positions)
         result.square().sum().backward()
         found[name] = result, x.grad, layer.weight.grad.clone(), layer.bias.grad.clone()
     for plain, distinct in zip(found["rows"], found["words"], strict=True):
@@ -46,7 +56,7 @@ def test_over_distinct_words_it_is_the_same_in_values_and_gradients(stride):
 
 def test_a_convolution_of_no_rows():
     layer = RowConvolution(5, 4, 2)
-    assert layer.of_words(torch.zeros(0, 5), torch.zeros(0, 9, dtype=torch.long)).shape == (0, 4, 4)
+    assert layer(torch.zeros(0, 5), torch.zeros(0, 9, dtype=torch.long)).shape == (0, 4, 4)
     assert layer(torch.zeros(0, 9, 5)).shape == (0, 4, 4)
 
 
@@ -120,9 +130,9 @@ def features():
 
 
 def test_the_convolution_is_that_of_a_loop():
-    layer, x = RowLayer(5, 4, stride=2), features()
+    layer, x = RowLayer([RowConvolution(5, 4, 2)]), features()
     found, windows = layer(x, BLOCKS, RANK, COUNTS)
-    kernel, bias = layer.convolution.weight, layer.convolution.bias
+    kernel, bias = layer.convolutions[0].weight, layer.convolutions[0].bias
     for row in range(2):
         for window in range(3):
             part = x[row, 2 * window : 2 * window + 3]
@@ -135,8 +145,8 @@ def test_the_convolution_is_that_of_a_loop():
 
 def test_recurrence_and_attention_take_part():
     recurrence, attention = AttentionalLSTM(4, 6), BlockAttention(2, 7)
-    layer, plain = RowLayer(5, 4, 2, recurrence, attention), RowLayer(5, 4, 2, recurrence)
-    plain.convolution = layer.convolution
+    convolution = RowConvolution(5, 4, 2)
+    layer, plain = RowLayer([convolution], recurrence, attention), RowLayer([convolution], recurrence)
     x = features()
     assert layer.features == 6
     assert torch.equal(layer(x, BLOCKS, RANK, COUNTS)[0], plain(x, BLOCKS, RANK, COUNTS)[0])
@@ -145,3 +155,41 @@ def test_recurrence_and_attention_take_part():
     with_attention, without = layer(x, BLOCKS, RANK, COUNTS)[0], plain(x, BLOCKS, RANK, COUNTS)[0]
     assert not torch.allclose(with_attention[0], without[0])
     assert torch.equal(with_attention[1], without[1])
+
+
+def test_widths_share_the_filters_and_windows_may_be_kept():
+    convolutions = [RowConvolution(5, 3, 2), RowConvolution(5, 2, 2, 5)]
+    layer = RowLayer(convolutions, AttentionalLSTM(5, 6), keeps_windows=True)
+    found, windows = layer(features(), BLOCKS, RANK, COUNTS)
+    assert layer.features == found.shape[2] == 11
+    plain, _ = RowLayer(convolutions)(features(), BLOCKS, RANK, COUNTS)
+    assert torch.equal(found[..., :5], plain)
+    assert not found[windows == 0].any()
+
+
+def test_self_attention_reads_the_other_windows_of_its_row_only():
+    torch.manual_seed(0)
+    layer, x, mask = RowSelfAttention(5, 4), torch.randn(2, 6, 5), torch.tensor([[1.0] * 6, [1.0] * 4 + [0.0] * 2])
+    found = layer(x, mask)
+    assert not found[1, 4:].any()
+    other = x.clone()
+    other[1, 4:] = 9.0  # padding
+    other[0, 0] += 1.0
+    changed = (layer(other, mask) - found).abs().amax(dim=2) > 1e-6
+    assert changed.tolist() == [[True] * 6, [False] * 6]
+
+
+def test_self_attention_by_a_loop():
+    torch.manual_seed(0)
+    layer, x, alpha = RowSelfAttention(3, 2), torch.randn(1, 4, 3), torch.rand(1, 4)
+    h = functional.elu(layer.input(x[0] * alpha[0, :, None]))
+    found = layer(x, torch.ones(1, 4), alpha)[0]
+    for j in range(4):
+        context = torch.zeros(2)
+        for attention, others in ((layer.before, range(j)), (layer.behind, range(j + 1, 4))):
+            logits = [5 * torch.tanh((attention.key(h[i]) + attention.query(h[j])) / 5) for i in others]
+            if logits:
+                weights = torch.stack(logits).softmax(dim=0)
+                context = context + (weights * h[list(others)]).sum(dim=0)
+        gate = layer.gate(torch.cat([h[j], context])).sigmoid()
+        assert torch.allclose(found[j], gate * h[j] + (1 - gate) * context, atol=1e-5)

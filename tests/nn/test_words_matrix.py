@@ -101,7 +101,7 @@ def test_shapes_of_the_paper():
     assert model.head.labels.weight.shape == (103, 32, 64, 16)
     plain = {"recurrent": "none", "attention": "none", "head": "dense"}
     dense = WordsMatrixNetwork(WordsMatrixConfig(**PAPER, **plain), sizes)
-    assert [layer.convolution.weight.shape for layer in dense.layers] == [(64, 50, 3), (128, 64, 3)]
+    assert [layer.convolutions[0].weight.shape for layer in dense.layers] == [(64, 50, 3), (128, 64, 3)]
     assert dense.head.layers[0].weight.shape == (1024, 100 * 128)
 
 

@@ -63,6 +63,9 @@ class MeanNetwork(nn.Module):
     def word_vectors(self):
         return self.words.weight
 
+    def rate_groups(self):
+        return []
+
     def forward(self, words):
         counts = (words > 0).sum(dim=1, keepdim=True).clamp(min=1)
         return self.linear(self.dropout(self.words(words).sum(dim=1) / counts))

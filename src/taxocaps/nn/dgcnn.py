@@ -8,7 +8,7 @@ from torch.nn import functional
 
 from taxocaps.config import Config
 from taxocaps.errors import ConfigError
-from taxocaps.nn.layers import to_documents
+from taxocaps.nn.layers import convolution, dense_layer, to_documents
 from taxocaps.nn.network import DropoutRate, LayerSize, Network, Sizes, word_embedding
 
 __all__ = ["DGCNN", "DGCNNConfig"]
@@ -70,16 +70,16 @@ class DGCNN(Network):
         super().__init__()
         self.rows = sizes.N
         self.embedding = word_embedding(sizes)
-        self.subgraph = nn.Linear(sizes.T * sizes.D, config.filters[0])
+        self.subgraph = dense_layer(sizes.T * sizes.D, config.filters[0], "relu")
         self.convolutions = nn.ModuleList(
-            nn.Conv1d(before, after, config.width) for before, after in itertools.pairwise(config.filters)
+            convolution(before, after, config.width) for before, after in itertools.pairwise(config.filters)
         )
         features = config.filters[-1] * _windows_left(sizes.N, config)
         self.dense = nn.Sequential()
         for size in config.hidden:
-            self.dense.extend([nn.Linear(features, size), nn.ReLU(), nn.Dropout(config.dropout)])
+            self.dense.extend([dense_layer(features, size, "relu"), nn.ReLU(), nn.Dropout(config.dropout)])
             features = size
-        self.output = nn.Linear(features, sizes.labels)
+        self.output = dense_layer(features, sizes.labels)
 
     def forward(self, words: Tensor, blocks: Tensor, block_counts: Tensor) -> Tensor:
         """The logit of each label."""
@@ -105,8 +105,8 @@ class DGCNN(Network):
             rows: [B, N, F]; returns [B, F', W].
         """
         x = functional.max_pool1d(rows.transpose(1, 2), 2)  # [B, F, N // 2]
-        for convolution in self.convolutions:
-            x = functional.max_pool1d(convolution(x).relu(), 2)  # [B, F', W]
+        for layer in self.convolutions:
+            x = functional.max_pool1d(layer(x).relu(), 2)  # [B, F', W]
         return x  # [B, F', W]
 
 

@@ -53,11 +53,11 @@ def _row_values(config: "WordsMatrixConfig", sizes: Sizes) -> int:
     values, width, features = 0, sizes.T, sizes.D
     for filters in config.filters:
         width = (width - WINDOW) // config.stride + 1
-        values += width * (WINDOW * features + 3 * filters)
+        values += width * (max(config.widths) * features + 3 * filters)
         features = filters
-        if config.recurrent == "lstm":
+        if config.recurrent != "none":
             values += width * config.units * _COPIES_OF_STATES
-            features = config.units
+            features = config.units + (filters if config.windows == "kept" else 0)
     if config.head == "capsule":
         return values + config.channels * config.capsule_size * _COPIES_OF_CAPSULES
     return values + 3 * config.head_filters

@@ -9,15 +9,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from taxocaps.nn.capsules import LabelCapsules, PrimaryCapsules, capsule_lengths
-from taxocaps.nn.layers import to_documents
+from taxocaps.nn.layers import dense_layer, masked_max, masked_mean, to_documents
 
 __all__ = ["CapsuleHead", "DenseHead"]
 
 _USUAL_ROWS = 40
 """With `pooling` "mean" and "weighted" a document counts as if it had this many rows."""
-
-_INITIAL_SCORE = 0.1
-"""The score of every label before training, with a dense head."""
 
 
 class CapsuleHead(nn.Module):
@@ -65,12 +62,24 @@ class CapsuleHead(nn.Module):
 class DenseHead(nn.Module):
     """A third convolution over the whole remaining width, then fully connected layers; returns logits.
 
+    The fully connected layers read the features of every row at its position in the document. With `pooling` they read
+    the mean or the maximum over all rows, too: what a word says then does not have to be learned at every position.
+
+    Departure: the paper has no pooling beside the rows; it is an option.
+
     Shapes:
         x: [R, W, F]; mask: [B, N], True for rows that exist; returns [B, L].
     """
 
     def __init__(
-        self, width: int, features: int, rows: int, filters: int, hidden: tuple[int, ...], labels: int
+        self,
+        width: int,
+        features: int,
+        rows: int,
+        filters: int,
+        hidden: tuple[int, ...],
+        labels: int,
+        pooling: Literal["none", "mean", "max"] = "none",
     ) -> None:
         """Make the layers.
 
@@ -81,19 +90,18 @@ class DenseHead(nn.Module):
             filters: Filters of the third convolution.
             hidden: Sizes of the hidden layers.
             labels: Number of labels, L.
+            pooling: What is read of all rows together, beside each row.
         """
         super().__init__()
-        self.rows = rows
-        self.convolution = nn.Linear(width * features, filters)
-        sizes = (rows * filters, *hidden)
+        self.rows, self.pooling = rows, pooling
+        self.convolution = dense_layer(width * features, filters, "relu")
+        sizes = ((rows + (pooling != "none")) * filters, *hidden)
         layers = [
-            layer for before, after in itertools.pairwise(sizes) for layer in (nn.Linear(before, after), nn.ReLU())
+            layer
+            for before, after in itertools.pairwise(sizes)
+            for layer in (dense_layer(before, after, "relu"), nn.ReLU())
         ]
-        output = nn.Linear(sizes[-1], labels)
-        # Documents have few labels: starting from 0.5, the margin loss would first push the scores of all labels down
-        # to where the sigmoid is flat, those of true labels included.
-        nn.init.constant_(output.bias, math.log(_INITIAL_SCORE / (1 - _INITIAL_SCORE)))
-        self.layers = nn.Sequential(*layers, output)
+        self.layers = nn.Sequential(*layers, dense_layer(sizes[-1], labels))
         self.label_parameters = (f"layers.{len(layers)}.weight", f"layers.{len(layers)}.bias")
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
@@ -101,5 +109,9 @@ class DenseHead(nn.Module):
         rows = self.convolution(x.flatten(1)).relu()  # [R, filters]
         documents = to_documents(rows, mask)  # [B, rows of the batch, filters]
         padding = documents.new_zeros(len(documents), self.rows - documents.shape[1], documents.shape[2])
-        logits: Tensor = self.layers(torch.cat([documents, padding], dim=1).flatten(1))  # [B, L]
+        features = torch.cat([documents, padding], dim=1).flatten(1)  # [B, rows filters]
+        if self.pooling != "none":
+            pool = {"mean": masked_mean, "max": masked_max}[self.pooling]
+            features = torch.cat([features, pool(documents, mask)], dim=1)  # [B, (rows + 1) filters]
+        logits: Tensor = self.layers(features)  # [B, L]
         return logits

@@ -1,12 +1,85 @@
 """Layers and functions that networks share; padding never changes what comes out for a document."""
 
-from typing import Literal
+import math
+from typing import Literal, TypeVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-__all__ = ["AttentionPooling", "NgramConvolution", "Recurrence", "masked_max", "sequence_mask", "to_documents"]
+__all__ = [
+    "AttentionPooling",
+    "Direction",
+    "MaskedSelfAttention",
+    "NgramConvolution",
+    "Recurrence",
+    "convolution",
+    "dense_layer",
+    "masked_max",
+    "masked_mean",
+    "pool_states",
+    "sequence_mask",
+    "start_recurrence",
+    "to_documents",
+]
+
+Direction = Literal["forward", "backward"]
+
+_SCALE = 5.0
+"""The bound of the attention logits between two positions, c."""
+
+_Recurrent = TypeVar("_Recurrent", nn.RNNBase, nn.RNNCellBase)
+
+
+def dense_layer(
+    inputs: int, outputs: int, activation: Literal["relu", "other"] = "other", *, bias: bool = True
+) -> nn.Linear:
+    """A dense layer whose outputs begin as large as its inputs; biases begin at 0.
+
+    Args:
+        inputs: Features read.
+        outputs: Features returned.
+        activation: What follows: with ReLU, and functions like it, weights begin as in He et al. 2015, else as in
+            Glorot and Bengio 2010 ("Xavier").
+        bias: Whether there are biases.
+    """
+    layer = nn.Linear(inputs, outputs, bias=bias)
+    if activation == "relu":
+        nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+    else:
+        nn.init.xavier_normal_(layer.weight)
+    if bias:
+        nn.init.zeros_(layer.bias)
+    return layer
+
+
+def convolution(inputs: int, filters: int, width: int, stride: int = 1) -> nn.Conv1d:
+    """A convolution before a ReLU: weights begin as in He et al. 2015, biases at 0."""
+    layer = nn.Conv1d(inputs, filters, width, stride)
+    nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+    assert layer.bias is not None
+    nn.init.zeros_(layer.bias)
+    return layer
+
+
+def start_recurrence(layer: _Recurrent) -> _Recurrent:
+    """The recurrent layer with its start values.
+
+    Every gate by itself: Xavier for what reads the inputs, orthogonal matrices for what reads the state. Biases begin
+    at 0, those of the forget gates of an LSTM at 1, so that the state is kept (Jozefowicz et al. 2015).
+    """
+    hidden_size = layer.hidden_size
+    for name, weights in layer.named_parameters():
+        if name.startswith("bias"):
+            nn.init.zeros_(weights)
+            continue
+        for gate in weights.chunk(len(weights) // hidden_size):
+            (nn.init.xavier_normal_ if name.startswith("weight_ih") else nn.init.orthogonal_)(gate)
+    if isinstance(layer, nn.LSTM | nn.LSTMCell):
+        biases = (weights for name, weights in layer.named_parameters() if name.startswith("bias_ih"))
+        for bias in biases:
+            nn.init.ones_(bias[hidden_size : 2 * hidden_size])  # torch's order: input, forget, cell, output
+    return layer
 
 
 def sequence_mask(lengths: Tensor, width: int) -> Tensor:
@@ -30,6 +103,16 @@ def masked_max(x: Tensor, mask: Tensor) -> Tensor:
     return maximum.masked_fill(~mask.any(dim=1, keepdim=True), 0)  # [B, F]
 
 
+def masked_mean(x: Tensor, mask: Tensor) -> Tensor:
+    """The mean of each feature over the positions of the mask; 0 if there are none.
+
+    Shapes:
+        x: [B, T, F]; mask: [B, T]; returns [B, F].
+    """
+    total = torch.einsum("bt,btf->bf", mask.to(x.dtype), x)  # [B, F]
+    return total / mask.sum(dim=1, keepdim=True).clamp(min=1)  # [B, F]
+
+
 def to_documents(rows: Tensor, mask: Tensor) -> Tensor:
     """Put the features of rows (or sentences, or blocks) back into their documents; rows of padding become 0.
 
@@ -41,7 +124,7 @@ def to_documents(rows: Tensor, mask: Tensor) -> Tensor:
 
 
 class NgramConvolution(nn.Module):
-    """A convolution over windows of `width` words, one every `stride` words.
+    """A convolution over windows of `width` words, one every `stride` words; a ReLU should follow.
 
     A document that is shorter than a window is padded with zeros to one window, and so is the last window of any
     document.
@@ -55,7 +138,7 @@ class NgramConvolution(nn.Module):
         """Make `filters` kernels over `width` words of `inputs` features."""
         super().__init__()
         self.width, self.stride = width, stride
-        self.convolution = nn.Conv1d(inputs, filters, width, stride)
+        self.convolution = convolution(inputs, filters, width, stride)
 
     def forward(self, x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """The features of every window."""
@@ -90,7 +173,9 @@ class Recurrence(nn.Module):
         """Make a layer for each direction."""
         super().__init__()
         layer = {"lstm": nn.LSTM, "gru": nn.GRU, "rnn": nn.RNN}[cell]
-        self.layers = nn.ModuleList(layer(inputs, hidden_size, bias=bias, batch_first=True) for _ in range(directions))
+        self.layers = nn.ModuleList(
+            start_recurrence(layer(inputs, hidden_size, bias=bias, batch_first=True)) for _ in range(directions)
+        )
         self.features = directions * hidden_size
 
     def forward(self, x: Tensor, lengths: Tensor, start: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -118,6 +203,18 @@ class Recurrence(nn.Module):
         return torch.cat(outputs, dim=-1), torch.cat(states, dim=-1)  # [B, T, H], [B, H]
 
 
+def pool_states(states: Tensor, last: Tensor, lengths: Tensor, pooling: Literal["last", "mean", "max"]) -> Tensor:
+    """One vector for a sequence out of what a recurrence returns: the last state, or the mean or maximum of all.
+
+    Shapes:
+        states: [B, T, H]; last: [B, H]; lengths: [B]; returns [B, H], 0 for a sequence of padding only.
+    """
+    if pooling == "last":
+        return last
+    pool = {"mean": masked_mean, "max": masked_max}[pooling]
+    return pool(states, sequence_mask(lengths, states.shape[1]))  # [B, H]
+
+
 def _reordered(x: Tensor, order: Tensor | None) -> Tensor:
     """The positions of each document in another order, [B, T, C]."""
     if order is None:
@@ -139,8 +236,8 @@ class AttentionPooling(nn.Module):
     def __init__(self, features: int, size: int) -> None:
         """Make the projection to `size` features and the context vector c."""
         super().__init__()
-        self.project = nn.Linear(features, size)
-        self.context = nn.Linear(size, 1, bias=False)
+        self.project = dense_layer(features, size)
+        self.context = dense_layer(size, 1, bias=False)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         """The weighted mean."""
@@ -148,3 +245,36 @@ class AttentionPooling(nn.Module):
         # A finite minimum: the softmax of a sequence of padding only would not be defined otherwise.
         weights = logits.masked_fill(~mask, torch.finfo(x.dtype).min).softmax(dim=1) * mask  # [B, T]
         return torch.einsum("bt,bth->bh", weights, x)  # [B, H]
+
+
+class MaskedSelfAttention(nn.Module):
+    """Attention of each position j to the positions i before it (or after it), feature by feature.
+
+    The multi-dimensional attention of Shen et al. (2018), section 2.3.
+
+    f_ij = c tanh((W_1 x_i + W_2 x_j + b) / c), P_ij = softmax_i(f_ij) over i < j (or i > j), s_j = sum_i P_ij x_i.
+
+    Shapes:
+        x: [R, T, d]; mask: [R, T]; returns [R, T, d], 0 where there is nothing to attend to.
+    """
+
+    def __init__(self, size: int, direction: Direction) -> None:
+        """Make W_1, W_2 and b."""
+        super().__init__()
+        self.direction = direction
+        self.key = dense_layer(size, size)
+        self.query = dense_layer(size, size, bias=False)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """The context of each position."""
+        j, i = torch.tril_indices(x.shape[1], x.shape[1], -1, device=x.device)  # [P], [P]: all pairs i < j
+        if self.direction == "backward":
+            i, j = j, i
+        is_pair = (mask[:, i] & mask[:, j])[..., None]  # [R, P, 1]
+        f = (self.key(x) / _SCALE).index_select(1, i) + (self.query(x) / _SCALE).index_select(1, j)  # [R, P, d]
+        # Logits are at most c: the softmax is stable without subtracting the maximum.
+        weights = (_SCALE * f.tanh()).exp() * is_pair  # [R, P, d]
+        zero = torch.zeros_like(x)  # [R, T, d]
+        total = zero.index_add(1, j, weights * x.index_select(1, i))  # [R, T, d]
+        # With nothing to attend to, the sum of weights and the total are 0; every weight is above e^-c.
+        return total / zero.index_add(1, j, weights).clamp(min=math.exp(-_SCALE) / 2)  # [R, T, d]

@@ -1,11 +1,12 @@
-"""The margin loss (paper, equations 10 to 12) and recursive regularization."""
+"""The margin loss (paper, equations 10 to 12), cross entropy and recursive regularization."""
 
 from typing import Literal
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
-__all__ = ["Adjustment", "adjustment_factor", "margin_loss", "recursive_regularization"]
+__all__ = ["Adjustment", "adjustment_factor", "cross_entropy", "margin_loss", "recursive_regularization"]
 
 Adjustment = float | Literal["sum-to-one", "approximate"]
 
@@ -59,6 +60,15 @@ def adjustment_factor(p: Adjustment, alpha: Tensor, targets: Tensor) -> Tensor:
         ranks = torch.arange(1, alpha.shape[1] + 1, dtype=alpha.dtype, device=alpha.device)  # [L]
         return 1 / (1 - (-ranks).exp()).sum()  # []
     return torch.as_tensor(p, dtype=alpha.dtype, device=alpha.device)  # []
+
+
+def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
+    """The binary cross entropy of each label: summed over labels, averaged over documents.
+
+    Shapes:
+        logits, targets: [B, L]; returns [].
+    """
+    return functional.binary_cross_entropy_with_logits(logits, targets, reduction="none").sum(dim=1).mean()  # []
 
 
 def recursive_regularization(weight: Tensor, edges: Tensor) -> Tensor:

@@ -32,12 +32,15 @@ and the entry point, in the `pyproject.toml` of your package::
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from torch import Tensor, nn
 
 from taxocaps import config as configuration
 from taxocaps.config import Between
+
+if TYPE_CHECKING:
+    from taxocaps.nn.contextual import ContextLayer
 
 __all__ = [
     "PADDING",
@@ -120,6 +123,9 @@ class Network(nn.Module):
         label_parameters: The names of the parameters and buffers whose first axis is the labels. Training that starts
             from another model copies these label by label, and recursive regularization applies to them.
         word_vectors_name: The name of the parameter that holds the word vectors.
+        reads_context: Whether it can add contextual vectors to its word vectors. Then it has a `context`, made by
+            `nn.contextual.context_layer`, and if that is not None, `forward` takes the arrays of the context after all
+            others.
     """
 
     Config: ClassVar[type[configuration.Config]]
@@ -128,6 +134,8 @@ class Network(nn.Module):
     output_type: Literal["logits", "scores"] = "logits"
     label_parameters: tuple[str, ...] = ()
     word_vectors_name: ClassVar[str] = "embedding.weight"
+    reads_context: ClassVar[bool] = False
+    context: "ContextLayer | None"
 
     @classmethod
     def estimate(cls, config: Any, sizes: Sizes, batch_size: int) -> Estimate | None:
@@ -144,6 +152,10 @@ class Network(nn.Module):
     def word_vectors(self) -> nn.Parameter:
         """The word vectors, [V, D]; training starts from given ones and has a learning rate of its own for them."""
         return self.get_parameter(self.word_vectors_name)
+
+    def rate_groups(self) -> list[dict[str, Any]]:
+        """Parameters that have learning rates of their own, beside the word vectors, as optimizers take groups."""
+        return self.context.rate_groups() if self.reads_context and self.context is not None else []
 
 
 class SequenceNetwork(Network):

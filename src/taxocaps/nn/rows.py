@@ -1,17 +1,32 @@
 """The layers over the rows of words-matrices: convolution, block attention, attentional LSTM (paper section 3.1)."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-__all__ = ["WINDOW", "AttentionalLSTM", "BlockAttention", "RowConvolution", "RowLayer", "window_blocks"]
+from taxocaps.nn.layers import MaskedSelfAttention, dense_layer
+
+__all__ = [
+    "WINDOW",
+    "AttentionalLSTM",
+    "BlockAttention",
+    "RowConvolution",
+    "RowLayer",
+    "RowSelfAttention",
+    "window_blocks",
+]
 
 WINDOW = 3
-"""The width of all convolutions: 1 x 3 in the paper."""
+"""The least width of a convolution: 1 x 3 in the paper."""
 
 
 class RowLayer(nn.Module):
-    """A 1 x 3 convolution with ReLU, followed by an attentional LSTM if there is one; rows do not mix.
+    """Convolutions with ReLU, followed by an attentional LSTM or by self-attention if there is one; rows do not mix.
+
+    Departure: the paper has one convolution, 1 x 3. Wider ones, which look at the same places, and the features of the
+    convolution beside those of the LSTM are options.
 
     Shapes:
         x: [R, W, C], or [U, C] with positions: [R, W]; blocks: [R, W] block numbers from 1, 0 at padding; rank,
@@ -20,19 +35,27 @@ class RowLayer(nn.Module):
 
     def __init__(
         self,
-        inputs: int,
-        filters: int,
-        stride: int,
-        recurrence: "AttentionalLSTM | None" = None,
+        convolutions: "Sequence[RowConvolution]",
+        context: "AttentionalLSTM | RowSelfAttention | None" = None,
         attention: "BlockAttention | None" = None,
+        *,
+        keeps_windows: bool = False,
     ) -> None:
-        """Make a layer of `filters` kernels over `inputs` features."""
+        """Make a layer.
+
+        Args:
+            convolutions: One for each width, of the same stride.
+            context: What reads the windows of a row one after another.
+            attention: The factors of blocks, for `context`.
+            keeps_windows: Give the features of the convolutions beside those of `context`.
+        """
         super().__init__()
-        self.stride = stride
-        self.convolution = RowConvolution(inputs, filters, stride)
-        self.recurrence = recurrence
-        self.attention = attention
-        self.features = filters if recurrence is None else recurrence.hidden_size
+        self.stride = convolutions[0].stride
+        self.convolutions = nn.ModuleList(convolutions)
+        self.context, self.attention = context, attention
+        self.keeps_windows = keeps_windows or context is None
+        windows = sum(len(convolution.bias) for convolution in convolutions) if self.keeps_windows else 0
+        self.features = windows + (0 if context is None else context.hidden_size)
 
     def forward(
         self, x: Tensor, blocks: Tensor, rank: Tensor, block_counts: Tensor, positions: Tensor | None = None
@@ -48,51 +71,60 @@ class RowLayer(nn.Module):
         """
         windows = window_blocks(blocks, self.stride)  # [R, W']
         mask = (windows > 0).to(x.dtype)  # [R, W']
-        features = (
-            self.convolution(x) if positions is None else self.convolution.of_words(x, positions)
-        ).relu()  # [R, W', filters]
-        if self.recurrence is None:
-            return features * mask[..., None], windows  # [R, W', F], [R, W']
-        alpha = None if self.attention is None else self.attention(rank, block_counts, windows)  # [R, W']
-        return self.recurrence(features, mask, alpha), windows  # [R, W', F], [R, W']
+        found = [convolution(x, positions) for convolution in self.convolutions]  # each [R, W', filters]
+        features = torch.cat(found, dim=2).relu()  # [R, W', filters]
+        kept = [features * mask[..., None]] if self.keeps_windows else []  # [R, W', filters]
+        if self.context is not None:
+            alpha = None if self.attention is None else self.attention(rank, block_counts, windows)  # [R, W']
+            kept.append(self.context(features, mask, alpha))  # [R, W', H]
+        return torch.cat(kept, dim=2), windows  # [R, W', F], [R, W']
 
 
 class RowConvolution(nn.Module):
-    """A convolution over windows of three words of a row, in two equivalent forms.
+    """A convolution over windows of words of a row, in two equivalent forms.
 
-    The words of a document occur in many of its rows. `of_words` therefore multiplies each distinct word with the
-    kernels once and adds up the products of each window, which is several times as fast.
+    The words of a document occur in many of its rows. Each distinct word is therefore multiplied with the kernels once,
+    and the products of each window are added up, which is several times as fast. Windows wider than three words have
+    the centres of those of three, and read zeros beyond the ends of a row.
 
     Shapes:
-        x: [R, W, C]; returns [R, W', F] with W' = (W - 3) // stride + 1.
+        x: [R, W, C], or [U, C] with positions: [R, W]; returns [R, W', F] with W' = (W - 3) // stride + 1.
     """
 
-    def __init__(self, inputs: int, filters: int, stride: int) -> None:
-        """Make `filters` kernels over `inputs` features."""
+    def __init__(self, inputs: int, filters: int, stride: int, width: int = WINDOW) -> None:
+        """Make `filters` kernels over `width` words, an odd number of at least 3, of `inputs` features."""
         super().__init__()
-        self.stride = stride
-        self.weight = nn.Parameter(torch.empty(filters, inputs, WINDOW))
+        self.stride, self.width = stride, width
+        self.weight = nn.Parameter(torch.empty(filters, inputs, width))
         self.bias = nn.Parameter(torch.zeros(filters))
         # Scaled for the ReLU that follows: with smaller features the capsules would be close to 0.
         nn.init.kaiming_normal_(self.weight, nonlinearity="relu")
 
-    def forward(self, x: Tensor) -> Tensor:
-        """The windows of rows of features."""
-        end = x.shape[1] - WINDOW + 1
-        windows = torch.cat([x[:, k : end + k : self.stride] for k in range(WINDOW)], dim=2)  # [R, W', 3 C]
+    def forward(self, x: Tensor, positions: Tensor | None = None) -> Tensor:
+        """The features of every window.
+
+        Args:
+            x: The features of every word of every row, or of distinct words if `positions` is given.
+            positions: The index in `x` of every word of every row.
+        """
+        return self._of_rows(x) if positions is None else self._of_words(x, positions)
+
+    def _of_rows(self, x: Tensor) -> Tensor:
+        beyond = (self.width - WINDOW) // 2
+        x = functional.pad(x, (0, 0, beyond, beyond))  # [R, W + 2 beyond, C]
+        end = x.shape[1] - self.width + 1
+        windows = torch.cat([x[:, k : end + k : self.stride] for k in range(self.width)], dim=2)  # [R, W', w C]
         return functional.linear(windows, self.weight.transpose(1, 2).flatten(1), self.bias)  # [R, W', F]
 
-    def of_words(self, x: Tensor, positions: Tensor) -> Tensor:
-        """The windows of rows of words, each given by its index.
-
-        Shapes:
-            x: [U, C] the features of distinct words; positions: [R, W] the index of each word in `x`; returns
-            [R, W', F].
-        """
-        kernels = self.weight.permute(1, 2, 0).flatten(1)  # [C, 3 F]
-        products = (x @ kernels).view(-1, len(self.bias))  # [U 3, F]
-        indices = positions.unfold(1, WINDOW, self.stride) * WINDOW  # [R, W', 3]
-        indices = indices + torch.arange(WINDOW, device=x.device)  # [R, W', 3]
+    def _of_words(self, x: Tensor, positions: Tensor) -> Tensor:
+        beyond = (self.width - WINDOW) // 2
+        if beyond:  # one more word, whose features are 0
+            positions = functional.pad(positions, (beyond, beyond), value=len(x))  # [R, W + 2 beyond]
+            x = functional.pad(x, (0, 0, 0, 1))  # [U + 1, C]
+        kernels = self.weight.permute(1, 2, 0).flatten(1)  # [C, w F]
+        products = (x @ kernels).view(-1, len(self.bias))  # [U w, F]
+        indices = positions.unfold(1, self.width, self.stride) * self.width  # [R, W', w]
+        indices = indices + torch.arange(self.width, device=x.device)  # [R, W', w]
         if not len(positions):  # embedding_bag needs at least one window
             return self.bias.expand(*indices.shape[:2], -1)
         sums = functional.embedding_bag(indices.flatten(0, 1), products, mode="sum")  # [R W', F]
@@ -175,6 +207,35 @@ class AttentionalLSTM(nn.Module):
             cell = real * new + (1 - real) * cell  # [R, H]
             outputs.append(real * output_gate * torch.tanh(cell))  # [R, H]
         return torch.stack(outputs, dim=1)  # [R, W, H]
+
+
+class RowSelfAttention(nn.Module):
+    """Attention of each window of a row to the others, in place of the LSTM: the kind of DiSAN (Shen et al. 2018).
+
+    h = ELU(W alpha x + b), c = the contexts of h before and behind each window, feature by feature;
+    g = sigmoid(W_g [h; c] + b_g), and the output is g h + (1 - g) c. The paper names it as future work.
+
+    Shapes:
+        x: [R, W, C]; mask: [R, W] of 0 and 1; alpha: [R, W] or None; returns [R, W, H].
+    """
+
+    def __init__(self, inputs: int, hidden_size: int) -> None:
+        """Make the weights for `inputs` features and a hidden size of H."""
+        super().__init__()
+        self.hidden_size = hidden_size
+        self.input = dense_layer(inputs, hidden_size, "relu")
+        self.before = MaskedSelfAttention(hidden_size, "forward")
+        self.behind = MaskedSelfAttention(hidden_size, "backward")
+        self.gate = dense_layer(2 * hidden_size, hidden_size)
+
+    def forward(self, x: Tensor, mask: Tensor, alpha: Tensor | None = None) -> Tensor:
+        """Every window in the light of the others."""
+        x = x if alpha is None else x * alpha[..., None]  # [R, W, C]
+        h = functional.elu(self.input(x))  # [R, W, H]
+        real = mask > 0  # [R, W]
+        context = self.before(h, real) + self.behind(h, real)  # [R, W, H]
+        gate = self.gate(torch.cat([h, context], dim=2)).sigmoid()  # [R, W, H]
+        return torch.lerp(context, h, gate) * mask[..., None].to(x.dtype)  # [R, W, H]
 
 
 def window_blocks(blocks: Tensor, stride: int) -> Tensor:

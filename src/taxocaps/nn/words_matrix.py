@@ -9,10 +9,11 @@ from torch import Tensor, nn
 from taxocaps.config import Between, Config
 from taxocaps.errors import ConfigError
 from taxocaps.nn.capsules import LabelCapsules, PrimaryCapsules
+from taxocaps.nn.contextual import WordContext, context_layer
 from taxocaps.nn.estimate import training_memory
 from taxocaps.nn.heads import CapsuleHead, DenseHead
 from taxocaps.nn.network import PADDING, UNKNOWN, DropoutRate, Estimate, LayerSize, Network, Sizes, word_embedding
-from taxocaps.nn.rows import WINDOW, AttentionalLSTM, BlockAttention, RowLayer
+from taxocaps.nn.rows import WINDOW, AttentionalLSTM, BlockAttention, RowConvolution, RowLayer, RowSelfAttention
 
 __all__ = ["WordsMatrixConfig", "WordsMatrixNetwork"]
 
@@ -22,11 +23,13 @@ class WordsMatrixConfig(Config):
 
     Attributes:
         kind: The name of this network.
-        recurrent: Whether an LSTM follows each convolution.
-        attention: Whether the inputs of the LSTMs are weighted by block.
+        recurrent: What follows each convolution: nothing, an LSTM, or self-attention.
+        attention: Whether the inputs of the LSTMs, or of self-attention, are weighted by block.
         head: Capsules with dynamic routing, or dense layers.
         filters: Filters of each convolution, one number per layer.
-        units: Hidden size of each LSTM.
+        widths: Words in a window of the convolutions, odd numbers from 3; each width has an equal share of the filters.
+        windows: Whether the features of a convolution are kept beside those of what follows it.
+        units: Hidden size of each LSTM, or of self-attention.
         stride: Stride of the convolutions along a row.
         channels: Primary capsules of a row, M.
         capsule_size: Size of a primary capsule, m.
@@ -37,6 +40,7 @@ class WordsMatrixConfig(Config):
         gain: Initial value of a learned factor before the last squash; null for none.
         hidden: Sizes of the hidden layers of a dense head.
         head_filters: Filters of the third convolution, before a dense head.
+        head_pooling: What a dense head reads of all rows together, beside each row: nothing, their mean or maximum.
         normalization: Layer normalization of the features of a row before the primary capsules.
         pooling: Whether routing takes the sum, the mean, or a mean with learned weights over the rows of a document.
         dropout: Dropout rate of word vectors; a word is dropped at all its positions in a document.
@@ -46,10 +50,12 @@ class WordsMatrixConfig(Config):
     section: ClassVar[str] = "network"
 
     kind: Literal["words-matrix"] = "words-matrix"
-    recurrent: Literal["none", "lstm"] = "lstm"
+    recurrent: Literal["none", "lstm", "self-attention"] = "lstm"
     attention: Literal["none", "blocks"] = "blocks"
     head: Literal["dense", "capsule"] = "capsule"
     filters: tuple[LayerSize, ...] = (96,)
+    widths: tuple[Annotated[int, Between(WINDOW, 99)], ...] = (WINDOW,)
+    windows: Literal["dropped", "kept"] = "dropped"
     units: LayerSize = 96
     stride: Annotated[int, Between(1, 3)] = 2
     channels: LayerSize = 64
@@ -61,17 +67,22 @@ class WordsMatrixConfig(Config):
     gain: Annotated[float, Between(1e-6, 1e6)] | None = 0.5
     hidden: tuple[LayerSize, ...] = (1024, 512)
     head_filters: LayerSize = 128
+    head_pooling: Literal["none", "mean", "max"] = "none"
     normalization: Literal["none", "layer"] = "layer"
     pooling: Literal["sum", "mean", "weighted"] = "weighted"
     dropout: DropoutRate = 0.4
     word_dropout: DropoutRate = 0.2
 
     def model_post_init(self, context: object, /) -> None:
-        """Check that there is an LSTM for attention, and at least one layer."""
+        """Check that attention has something to weigh, and that there are convolutions, which can be centred."""
         if self.attention == "blocks" and self.recurrent == "none":
-            raise ConfigError("network.attention=blocks needs an LSTM; set network.recurrent=lstm")
+            raise ConfigError("network.attention=blocks needs network.recurrent=lstm or self-attention; got none")
         if not self.filters:
             raise ConfigError("network.filters must name at least one layer; got none")
+        if not self.widths or any(width % 2 == 0 for width in self.widths):
+            raise ConfigError(f"network.widths must be odd numbers, at least one; got {list(self.widths)}")
+        if min(self.filters) < len(self.widths):
+            raise ConfigError(f"network.filters={list(self.filters)} are too few for {len(self.widths)} widths")
 
 
 class WordsMatrixNetwork(Network):
@@ -80,11 +91,13 @@ class WordsMatrixNetwork(Network):
     Only rows that exist are computed.
 
     Shapes:
-        words, blocks: [B, N', T]; block_counts: [B, N'], 0 for a row that does not exist, N' at most N; returns [B, L].
+        words, blocks: [B, N', T]; block_counts: [B, N'], 0 for a row that does not exist, N' at most N; given: see
+        `ContextLayer`; returns [B, L].
     """
 
     Config = WordsMatrixConfig
     reads = ("words-matrix",)
+    reads_context = True
 
     def __init__(self, config: WordsMatrixConfig, sizes: Sizes) -> None:
         """Make the layers.
@@ -94,6 +107,7 @@ class WordsMatrixNetwork(Network):
         """
         super().__init__()
         self.embedding = word_embedding(sizes)
+        self.context = context_layer(sizes)
         self.dropout, self.word_dropout = nn.Dropout(config.dropout), config.word_dropout
         self.layers = nn.ModuleList()
         features, width = sizes.D, sizes.T
@@ -115,14 +129,18 @@ class WordsMatrixNetwork(Network):
         parameters = sum(parameter.numel() for parameter in network.parameters())
         return Estimate(parameters, training_memory(config, sizes, batch_size, parameters), _savings(config))
 
-    def forward(self, words: Tensor, blocks: Tensor, block_counts: Tensor) -> Tensor:
+    def forward(self, words: Tensor, blocks: Tensor, block_counts: Tensor, *given: Tensor) -> Tensor:
         """The value of each label."""
         mask = block_counts > 0  # [B, N']
         document, rank = mask.nonzero(as_tuple=True)  # [R], [R]
         block_counts = block_counts[mask].long()  # [R]
         blocks = blocks[mask].long()  # [R, T]
         positions: Tensor | None
-        x, positions = self._distinct(words[mask].long(), document)  # [U, D], [R, T]
+        if self.context is None:
+            x, positions = self._distinct(words[mask].long(), document)  # [U, D], [R, T]
+        else:
+            context = self.context(*given)
+            x, positions = self._distinct_in_context(words[mask].long(), document, mask, context)  # [U, D], [R, T]
         for layer in self.layers:
             x, blocks = layer(x, blocks, rank, block_counts, positions)  # [R, W, F], [R, W]
             positions = None
@@ -141,10 +159,31 @@ class WordsMatrixNetwork(Network):
         size = self.embedding.num_embeddings
         pairs, positions = torch.unique(words + document[:, None] * size, return_inverse=True)  # [U], [R, T]
         ids = pairs % size  # [U]
-        if self.training and self.word_dropout:
-            is_dropped = (torch.rand_like(ids, dtype=torch.float) < self.word_dropout) & (ids != PADDING)  # [U]
-            ids = ids.masked_fill(is_dropped, UNKNOWN)  # [U]
+        ids = ids.masked_fill(self._dropped(ids), UNKNOWN)  # [U]
         return self.dropout(self.embedding(ids)), positions  # [U, D], [R, T]
+
+    def _distinct_in_context(
+        self, words: Tensor, document: Tensor, mask: Tensor, context: WordContext
+    ) -> tuple[Tensor, Tensor]:
+        """The same with contextual vectors, by which unknown words differ, too; a dropped word loses both vectors.
+
+        Shapes:
+            words: [R, T]; document: [R]; mask: [B, N']; returns [U, D] and [R, T].
+        """
+        size, count = self.embedding.num_embeddings, context.vectors.shape[1]
+        keys = (document[:, None] * count + context.slots[mask]) * size + words  # [R, T]
+        triples, positions = torch.unique(keys, return_inverse=True)  # [U], [R, T]
+        ids, slots = triples % size, triples // size % count  # [U], [U]
+        is_dropped = self._dropped(ids)  # [U]
+        ids, slots = ids.masked_fill(is_dropped, UNKNOWN), slots.masked_fill(is_dropped, 0)  # [U], [U]
+        x = self.embedding(ids) + context.at(triples // (size * count), slots)  # [U, D]
+        return self.dropout(x), positions  # [U, D], [R, T]
+
+    def _dropped(self, ids: Tensor) -> Tensor:
+        """Which words become unknown ones in this step; [U]."""
+        if not self.training or not self.word_dropout:
+            return torch.zeros_like(ids, dtype=torch.bool)  # [U]
+        return (torch.rand_like(ids, dtype=torch.float) < self.word_dropout) & (ids != PADDING)  # [U]
 
 
 def _narrowed(width: int, stride: int, T: int, layers: int) -> int:
@@ -154,9 +193,19 @@ def _narrowed(width: int, stride: int, T: int, layers: int) -> int:
 
 
 def _row_layer(config: WordsMatrixConfig, inputs: int, filters: int, sizes: Sizes) -> RowLayer:
-    recurrence = AttentionalLSTM(filters, config.units) if config.recurrent == "lstm" else None
+    shares = [len(range(first, filters, len(config.widths))) for first in range(len(config.widths))]
+    convolutions = [
+        RowConvolution(inputs, share, config.stride, width) for share, width in zip(shares, config.widths, strict=True)
+    ]
+    context = _CONTEXTS[config.recurrent](filters, config.units) if config.recurrent in _CONTEXTS else None
     attention = BlockAttention(sizes.N, sizes.T) if config.attention == "blocks" else None
-    return RowLayer(inputs, filters, config.stride, recurrence, attention)
+    return RowLayer(convolutions, context, attention, keeps_windows=config.windows == "kept")
+
+
+_CONTEXTS: dict[str, type[AttentionalLSTM] | type[RowSelfAttention]] = {
+    "lstm": AttentionalLSTM,
+    "self-attention": RowSelfAttention,
+}
 
 
 def _capsule_head(config: WordsMatrixConfig, sizes: Sizes, width: int, features: int) -> CapsuleHead:
@@ -178,7 +227,7 @@ def _capsule_head(config: WordsMatrixConfig, sizes: Sizes, width: int, features:
 
 
 def _dense_head(config: WordsMatrixConfig, sizes: Sizes, width: int, features: int) -> DenseHead:
-    return DenseHead(width, features, sizes.N, config.head_filters, config.hidden, sizes.labels)
+    return DenseHead(width, features, sizes.N, config.head_filters, config.hidden, sizes.labels, config.head_pooling)
 
 
 _HEADS: dict[str, Callable[[WordsMatrixConfig, Sizes, int, int], CapsuleHead | DenseHead]] = {

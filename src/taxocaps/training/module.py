@@ -22,13 +22,15 @@ class _WithWordVectors(Protocol):
     @property
     def word_vectors(self) -> nn.Parameter: ...
 
+    def rate_groups(self) -> list[dict[str, Any]]: ...
+
 
 class Objective(Protocol):
     """A network with its training loss; also an `nn.Module`, whose parameters are trained."""
 
     @property
     def network(self) -> _WithWordVectors:
-        """The network; its word vectors have a learning rate and an epsilon of their own."""
+        """The network; its word vectors, and the groups it names, have learning rates of their own."""
 
     def loss(self, batch: Batch) -> Tensor:
         """The training loss; []."""
@@ -97,11 +99,13 @@ class TrainingModule(LightningModule):
         return mean
 
     def configure_optimizers(self) -> Any:
-        """AdamW, with a group of its own for the word vectors, and the schedule of the learning rate."""
-        rate, vectors = self._config.learning_rate, self.objective.network.word_vectors
-        others = [parameter for parameter in self.objective.parameters() if parameter is not vectors]
+        """AdamW, with groups for the word vectors and those of the network, and the schedule of the learning rate."""
+        rate, network = self._config.learning_rate, self.objective.network
         of_vectors = {"lr": rate * self._config.vectors_rate, "eps": self._config.vectors_epsilon}
-        groups: list[dict[str, Any]] = [{"params": others}, {"params": [vectors], **of_vectors}]
+        special = [{"params": [network.word_vectors], **of_vectors}, *network.rate_groups()]
+        grouped = {id(parameter) for group in special for parameter in group["params"]}
+        others = [parameter for parameter in self.objective.parameters() if id(parameter) not in grouped]
+        groups: list[dict[str, Any]] = [{"params": others}, *special]
         optimizer = torch.optim.AdamW(
             groups,
             lr=rate,

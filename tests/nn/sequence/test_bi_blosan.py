@@ -6,12 +6,12 @@ import pytest
 import torch
 from torch.nn import functional
 
+from taxocaps.nn.layers import MaskedSelfAttention
 from taxocaps.nn.network import Sizes
 from taxocaps.nn.sequence.bi_blosan import (
     BiBloSAN,
     BiBloSANConfig,
     BlockSelfAttention,
-    MaskedSelfAttention,
     Source2Token,
 )
 

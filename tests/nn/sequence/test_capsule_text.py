@@ -27,6 +27,12 @@ def test_padding_changes_nothing(documents, check_padding, branches):
     assert check_padding(network(branches=branches), *documents(LENGTHS)).shape == (len(LENGTHS), 4)
 
 
+@pytest.mark.parametrize("routing", ["leaky", "plain"])
+@pytest.mark.parametrize("sharing", ["channel", "all"])
+def test_padding_changes_nothing_in_any_routing(documents, check_padding, routing, sharing):
+    check_padding(network(routing=routing, sharing=sharing), *documents(LENGTHS))
+
+
 @pytest.mark.parametrize("branches", [(3,), (3, 4, 5)])
 def test_every_parameter_receives_a_gradient(documents, check_gradients, branches):
     check_gradients(network(branches=branches), documents(LENGTHS))
@@ -104,6 +110,25 @@ def test_shapes_of_the_publication():
     assert branch.primary.weight.shape == (16 * 16, 32)
     assert branch.convolutional.shape == (16, 16, 1, 16)
     assert branch.labels.shape == (9, 16, 16, 16)
+
+
+def test_one_matrix_of_a_label_for_all_channels(documents):
+    """Equal matrices in all channels are the same as one for all of them, whatever the routing."""
+    for routing in ("leaky", "plain"):
+        one, each = network(routing=routing, sharing="all"), network(routing=routing)
+        assert one.branches[0].labels.shape == (4, 4, 1, 4)
+        weights = one.state_dict()
+        for name in ("branches.0.labels", "branches.0.orphan"):
+            weights[name] = weights[name].expand(-1, -1, 3, -1)
+        each.load_state_dict(weights)
+        assert torch.allclose(one(*documents(LENGTHS)), each(*documents(LENGTHS)), atol=1e-6)
+
+
+def test_plain_routing_has_no_leak_and_no_lengths(documents):
+    batch, scores = documents(LENGTHS), {}
+    for routing in ("leaky", "plain"):
+        scores[routing] = network(routing=routing)(*batch)
+    assert (scores["plain"] - scores["leaky"]).abs().max() > 1e-4
 
 
 def test_a_network_without_branches_is_refused():

@@ -8,9 +8,11 @@ from taxocaps.nn.network import Sizes
 from taxocaps.nn.sequence.hierarchical import HierarchicalConfig, HierarchicalNetwork
 
 SIZES = Sizes(vocabulary=30, D=6, labels=4)
-HLSTM = {"pooling": "last", "cell": "lstm", "directions": 1}
+HLSTM = {"pooling": "mean", "cell": "lstm", "directions": 1}
 HAN = {"pooling": "attention", "cell": "gru", "directions": 2}
-KINDS = pytest.mark.parametrize("axes", [HLSTM, HAN], ids=["HLSTM", "HAN"])
+KINDS = pytest.mark.parametrize(
+    "axes", [HLSTM, HAN, HLSTM | {"pooling": "last"}, HLSTM | {"pooling": "max"}], ids=["HLSTM", "HAN", "last", "max"]
+)
 DOCUMENTS = [[3, 5, 1], [2], [], [1], [4, 1, 1, 6]]
 """The words of each sentence of each document."""
 
@@ -53,7 +55,7 @@ def test_a_sentence_that_is_not_there_may_stand_anywhere(axes):
     words, lengths = functional.pad(words, (0, 0, 0, 1)), functional.pad(lengths, (0, 1))
     gaps, turned = [3, 0, 3, 1, 2], [2, 1, 0]
     assert torch.allclose(model(words[:, gaps], lengths[:, gaps]), expected, atol=1e-6)
-    assert not torch.allclose(model(words[:, turned], lengths[:, turned]), expected, atol=1e-3)
+    assert not torch.allclose(model(words[:, turned], lengths[:, turned]), expected, atol=1e-4)
 
 
 @KINDS
@@ -82,10 +84,12 @@ def test_levels_read_one_sentence_after_the_other(axes, one_layer):
 
 
 def _read(one_layer, level, sequence):
-    """One vector for one sequence without padding: its last state, or the mean by attention."""
+    """One vector for one sequence without padding."""
     states, last = one_layer(level.recurrence)(sequence[None])
-    if level.attention is None:
+    if level.pooling == "last":
         return last[0].flatten()
+    if level.pooling != "attention":
+        return states[0].mean(dim=0) if level.pooling == "mean" else states[0].amax(dim=0)
     importance = level.attention.context(torch.tanh(level.attention.project(states[0])))
     return (importance.softmax(dim=0) * states[0]).sum(dim=0)
 

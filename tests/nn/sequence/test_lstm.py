@@ -44,6 +44,18 @@ def test_scores_come_from_the_last_state_of_each_direction(documents, directions
         assert torch.allclose(scores[row], expected, atol=1e-5)
 
 
+@pytest.mark.parametrize("pooling", ["mean", "max"])
+def test_all_states_may_be_pooled(documents, check_padding, check_gradients, pooling):
+    model, (words, lengths) = network(pooling=pooling), documents(LENGTHS)
+    states, _ = model.recurrence(model.embedding(words.long()), lengths)
+    found = check_padding(model, words, lengths)
+    for row, length in enumerate(LENGTHS):
+        own = states[row, : max(length, 1)]
+        pooled = own.mean(dim=0) if pooling == "mean" else own.amax(dim=0)
+        assert torch.allclose(found[row], model.output(pooled), atol=1e-5)
+    check_gradients(network(pooling=pooling), (words, lengths))
+
+
 def _last_state(layer, vectors):
     """The equations of an LSTM, one word after the other."""
     w, u, b, d = layer.weight_ih_l0, layer.weight_hh_l0, layer.bias_ih_l0, layer.bias_hh_l0

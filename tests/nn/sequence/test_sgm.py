@@ -17,7 +17,7 @@ END = 3
 
 def network(end=0.5, **options):
     """A network that is sure enough of its symbols for sequences of all lengths to be the best of some document."""
-    torch.manual_seed(1)
+    torch.manual_seed(2)
     model = SGM(SGMConfig(**{"units": 4, "label_size": 5, "dropout": 0.0, **options}), SIZES)
     with torch.no_grad():
         for name in ("embedding", "hidden", "output", "output_end"):
@@ -193,7 +193,7 @@ def test_every_parameter_receives_a_gradient(layers):
 
 
 def test_documents_can_be_learned_by_heart():
-    torch.manual_seed(0)
+    torch.manual_seed(2)
     model = SGM(SGMConfig(units=8, label_size=8, dropout=0.0), SIZES)
     words, lengths = documents(LENGTHS[:5])
     for _ in range(40):

@@ -74,7 +74,7 @@ def test_it_is_the_published_network_without_padding(depth, training):
     model, (words, lengths) = network(depth=depth).train(training), documents()
     expected = by_the_book(model, words, lengths)
     assert expected.std(dim=0).min() > 5e-3
-    assert torch.allclose(model(words, lengths), expected, atol=1e-4)
+    assert torch.allclose(model(words, lengths), expected, atol=1e-3)
 
 
 def test_padding_changes_nothing():

@@ -1,6 +1,5 @@
 """Bi-directional block self-attention network (Shen et al., ICLR 2018)."""
 
-import math
 from typing import ClassVar, Literal
 
 import torch
@@ -8,15 +7,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from taxocaps.config import Config
-from taxocaps.nn.layers import sequence_mask, to_documents
+from taxocaps.nn.layers import Direction, MaskedSelfAttention, dense_layer, sequence_mask, to_documents
 from taxocaps.nn.network import DropoutRate, LayerSize, Network, Sizes, word_embedding
 
-__all__ = ["BiBloSAN", "BiBloSANConfig", "BlockSelfAttention", "MaskedSelfAttention", "Source2Token"]
-
-Direction = Literal["forward", "backward"]
-
-_SCALE = 5.0
-"""c, the bound of the attention logits between two positions."""
+__all__ = ["BiBloSAN", "BiBloSANConfig", "BlockSelfAttention", "Source2Token"]
 
 
 class BiBloSANConfig(Config):
@@ -60,13 +54,13 @@ class BiBloSAN(Network):
         self.block = config.block
         self.embedding = word_embedding(sizes)
         self.dropout = nn.Dropout(config.dropout)
-        self.inputs = nn.ModuleList(nn.Linear(sizes.D, hidden_size) for _ in range(2))
+        self.inputs = nn.ModuleList(dense_layer(sizes.D, hidden_size, "relu") for _ in range(2))
         self.attention = nn.ModuleList(
             [BlockSelfAttention(hidden_size, "forward"), BlockSelfAttention(hidden_size, "backward")]
         )
         self.pooling = Source2Token(2 * hidden_size)
-        self.hidden = nn.Linear(2 * hidden_size, hidden_size)
-        self.output = nn.Linear(hidden_size, sizes.labels)
+        self.hidden = dense_layer(2 * hidden_size, hidden_size, "relu")
+        self.output = dense_layer(hidden_size, sizes.labels)
 
     def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
         """The logit of each label."""
@@ -104,8 +98,8 @@ class BlockSelfAttention(nn.Module):
         self.within = MaskedSelfAttention(size, direction)
         self.summary = Source2Token(size)
         self.between = MaskedSelfAttention(size, direction)
-        self.gate = nn.Linear(2 * size, size)
-        self.fusion = nn.Linear(3 * size, 2 * size)
+        self.gate = dense_layer(2 * size, size)
+        self.fusion = dense_layer(3 * size, 2 * size)
 
     def forward(self, x: Tensor, mask: Tensor, blocks: Tensor) -> Tensor:
         """Every position with its context in the block and in the document."""
@@ -116,37 +110,6 @@ class BlockSelfAttention(nn.Module):
         context = e[blocks][:, None].expand_as(x)  # [R, r, d]
         new, gate = self.fusion(torch.cat([x, h, context], dim=2)).chunk(2, dim=2)  # [R, r, d], [R, r, d]
         return torch.lerp(x, functional.elu(new), gate.sigmoid())  # [R, r, d]
-
-
-class MaskedSelfAttention(nn.Module):
-    """Attention of each position j to the positions i before it (or after it), feature by feature (section 2.3).
-
-    f_ij = c tanh((W_1 x_i + W_2 x_j + b) / c), P_ij = softmax_i(f_ij) over i < j (or i > j), s_j = sum_i P_ij x_i.
-
-    Shapes:
-        x: [R, T, d]; mask: [R, T]; returns [R, T, d], 0 where there is nothing to attend to.
-    """
-
-    def __init__(self, size: int, direction: Direction) -> None:
-        """Make W_1, W_2 and b."""
-        super().__init__()
-        self.direction = direction
-        self.key = nn.Linear(size, size)
-        self.query = nn.Linear(size, size, bias=False)
-
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        """The context of each position."""
-        j, i = torch.tril_indices(x.shape[1], x.shape[1], -1, device=x.device)  # [P], [P]: all pairs i < j
-        if self.direction == "backward":
-            i, j = j, i
-        is_pair = (mask[:, i] & mask[:, j])[..., None]  # [R, P, 1]
-        f = (self.key(x) / _SCALE).index_select(1, i) + (self.query(x) / _SCALE).index_select(1, j)  # [R, P, d]
-        # Logits are at most c: the softmax is stable without subtracting the maximum.
-        weights = (_SCALE * f.tanh()).exp() * is_pair  # [R, P, d]
-        zero = torch.zeros_like(x)  # [R, T, d]
-        total = zero.index_add(1, j, weights * x.index_select(1, i))  # [R, T, d]
-        # With nothing to attend to, the sum of weights and the total are 0; every weight is above e^-c.
-        return total / zero.index_add(1, j, weights).clamp(min=math.exp(-_SCALE) / 2)  # [R, T, d]
 
 
 class Source2Token(nn.Module):
@@ -161,8 +124,8 @@ class Source2Token(nn.Module):
     def __init__(self, size: int) -> None:
         """Make both layers; the constant b cancels in the softmax and is left out."""
         super().__init__()
-        self.first = nn.Linear(size, size)
-        self.second = nn.Linear(size, size, bias=False)
+        self.first = dense_layer(size, size, "relu")
+        self.second = dense_layer(size, size, bias=False)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         """The weighted mean."""

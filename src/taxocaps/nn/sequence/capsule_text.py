@@ -1,5 +1,6 @@
 """Capsules over n-grams, routed with existence, leak and orphan: Capsule-A and Capsule-B (Zhao et al. 2018)."""
 
+from collections.abc import Callable, Mapping
 from typing import Annotated, ClassVar, Literal
 
 import torch
@@ -9,7 +10,7 @@ from torch.utils.checkpoint import checkpoint
 
 from taxocaps.config import Between, Config
 from taxocaps.errors import ConfigError
-from taxocaps.nn.capsules import capsule_lengths, squash
+from taxocaps.nn.capsules import capsule_lengths, route, squash
 from taxocaps.nn.layers import NgramConvolution, sequence_mask, to_documents
 from taxocaps.nn.network import LayerSize, Network, Sizes, word_embedding
 
@@ -34,6 +35,9 @@ class CapsuleTextConfig(Config):
         capsule_size: Size of every capsule, d.
         places: Positions in a window of the convolutional capsules.
         iterations: Routing iterations.
+        routing: `leaky`, as published: a capsule counts by its length, and a part of it may go nowhere; or `plain`
+            dynamic routing, as in the authors' code.
+        sharing: Whether each channel has its own matrix of a label, or one serves all, as in the authors' code.
     """
 
     section: ClassVar[str] = "network"
@@ -46,6 +50,8 @@ class CapsuleTextConfig(Config):
     capsule_size: LayerSize = 16
     places: Annotated[int, Between(1, 1000)] = 3
     iterations: Annotated[int, Between(1, 100)] = 3
+    routing: Literal["leaky", "plain"] = "leaky"
+    sharing: Literal["channel", "all"] = "channel"
 
     def model_post_init(self, context: object, /) -> None:
         """Check that there is a branch."""
@@ -57,8 +63,10 @@ class CapsuleText(Network):
     """Label capsules, averaged over all branches: v_j = mean_k v_kj; the score is the length |v_j|, from 0 to 1.
 
     Departure: the publication has one matrix W_j per label for all capsules below, or one for each of them, which
-    requires documents of one length. Here label capsules have one for each channel, shared over positions;
-    convolutional capsules have the published shared one. Predictions have no bias, as in the authors' code.
+    requires documents of one length. Here label capsules have one for each channel, shared over positions, unless
+    `network.sharing` is "all"; convolutional capsules have the published shared one. Predictions have no bias, as in
+    the authors' code, which also shortens vectors less, to |s|^2 / (1/2 + |s|^2), and trains the orphan as a label that
+    no document has.
 
     Shapes:
         words: [B, T], 0 at padding; lengths: [B]; returns capsule lengths [B, L].
@@ -95,10 +103,14 @@ class _Branch(nn.Module):
         x: [B, T, D]; lengths: [B]; returns [B, L, d].
     """
 
+    route: Callable[[Tensor, Tensor, int], Tensor]
+
     def __init__(self, config: CapsuleTextConfig, width: int, sizes: Sizes) -> None:
         super().__init__()
         channels, size = config.channels, config.capsule_size
         self.window, self.size, self.iterations = config.places, size, config.iterations
+        self.route = _ROUTINGS[config.routing]
+        groups = {"channel": channels, "all": 1}[config.sharing]
         self.ngrams = NgramConvolution(sizes.D, config.filters, width, config.stride)
         self.norm = nn.LayerNorm(config.filters)
         self.primary = nn.Linear(config.filters, channels * size)
@@ -107,9 +119,8 @@ class _Branch(nn.Module):
         scale = size**-0.5 * (channels + 1) / config.places
         self.convolutional = nn.Parameter(torch.randn(channels, size, 1, size) * scale)
         scale = size**-0.5 * (sizes.labels + 2) / (_USUAL_POSITIONS * channels)
-        self.labels = nn.Parameter(torch.randn(sizes.labels, size, channels, size) * scale)
-        self.orphan = nn.Parameter(torch.randn(1, size, channels, size) * scale)
-        nn.init.kaiming_normal_(self.ngrams.convolution.weight, nonlinearity="relu")
+        self.labels = nn.Parameter(torch.randn(sizes.labels, size, groups, size) * scale)
+        self.orphan = nn.Parameter(torch.randn(1, size, groups, size) * scale)
         nn.init.kaiming_normal_(self.primary.weight, nonlinearity="linear")
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
@@ -118,8 +129,9 @@ class _Branch(nn.Module):
         windows = self.norm(windows).relu()  # [B, P, F]
         u = squash(self.primary(windows).unflatten(-1, (-1, self.size)))  # [B, P, M, d]
         u = self._convolved(u * mask[..., None, None].to(u.dtype), mask.sum(dim=1))  # [B, P', M, d]
-        weight = torch.cat([self.labels, self.orphan])  # [L + 1, d, M, d]
-        return leaky_route(u.transpose(1, 2), weight, self.iterations)[:, :-1]  # [B, L, d]
+        weight = torch.cat([self.labels, self.orphan])  # [L + 1, d, G, d], G of M channels or 1
+        u = u.transpose(1, 2).reshape(len(u), weight.shape[2], -1, self.size)  # [B, G, R, d]
+        return self.route(u, weight, self.iterations)[:, :-1]  # [B, L, d]
 
     def _convolved(self, u: Tensor, counts: Tensor) -> Tensor:
         """The convolutional capsules, each over a window of neighbouring positions; 0 at padding.
@@ -130,7 +142,7 @@ class _Branch(nn.Module):
         u = functional.pad(u, (0, 0, 0, 0, 0, max(0, self.window - u.shape[1])))  # [B, max(P, window), M, d]
         patches = u.unfold(1, self.window, 1).permute(0, 1, 4, 2, 3).flatten(2, 3)  # [B, P', window M, d]
         mask = sequence_mask((counts - self.window + 1).clamp(min=1), patches.shape[1])  # [B, P']
-        parents = leaky_route(patches[mask][:, None], self.convolutional, self.iterations)  # [R, M, d]
+        parents = self.route(patches[mask][:, None], self.convolutional, self.iterations)  # [R, M, d]
         return to_documents(parents, mask)  # [B, P', M, d]
 
 
@@ -172,3 +184,6 @@ def _routed(u: Tensor, weight: Tensor, iterations: int) -> Tensor:
         v = squash(torch.einsum("bglm,lngm->bln", z, weight))  # [B, L + 1, n]
         total = total + v  # [B, L + 1, n]
     return v[:, :-1]  # [B, L, n]
+
+
+_ROUTINGS: Mapping[str, Callable[[Tensor, Tensor, int], Tensor]] = {"leaky": leaky_route, "plain": route}

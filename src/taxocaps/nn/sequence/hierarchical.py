@@ -5,7 +5,14 @@ from typing import ClassVar, Literal
 from torch import Tensor, nn
 
 from taxocaps.config import Config
-from taxocaps.nn.layers import AttentionPooling, Recurrence, sequence_mask, to_documents
+from taxocaps.nn.layers import (
+    AttentionPooling,
+    Recurrence,
+    dense_layer,
+    pool_states,
+    sequence_mask,
+    to_documents,
+)
 from taxocaps.nn.network import DropoutRate, LayerSize, Network, Sizes, word_embedding
 
 __all__ = ["HierarchicalConfig", "HierarchicalNetwork"]
@@ -16,7 +23,8 @@ class HierarchicalConfig(Config):
 
     Attributes:
         kind: The name of this network.
-        pooling: Whether a sequence is represented by its last state, or by a mean weighted by attention.
+        pooling: Whether a sequence is represented by its last state, by the mean or the maximum of all states, or by a
+            mean weighted by attention.
         cell: The kind of recurrent layer on both levels.
         directions: 1 for forward only, 2 for both directions.
         units: Hidden size of each direction, on both levels.
@@ -27,7 +35,7 @@ class HierarchicalConfig(Config):
     section: ClassVar[str] = "network"
 
     kind: Literal["hierarchical"] = "hierarchical"
-    pooling: Literal["last", "attention"] = "attention"
+    pooling: Literal["last", "mean", "max", "attention"] = "attention"
     cell: Literal["lstm", "gru"] = "gru"
     directions: Literal[1, 2] = 2
     units: LayerSize = 50
@@ -56,7 +64,7 @@ class HierarchicalNetwork(Network):
         self.sentence = _Level(config, sizes.D)
         self.document = _Level(config, self.sentence.features)
         self.dropout = nn.Dropout(config.dropout)
-        self.output = nn.Linear(self.document.features, sizes.labels)
+        self.output = dense_layer(self.document.features, sizes.labels)
 
     def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
         """The logit of each label."""
@@ -81,12 +89,14 @@ class _Level(nn.Module):
         self.features = self.recurrence.features
         is_attentive = config.pooling == "attention"
         self.attention = AttentionPooling(self.features, config.attention_size) if is_attentive else None
+        self.pooling = config.pooling
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
         states: Tensor
         last: Tensor
         states, last = self.recurrence(x, lengths)  # [B, T, H], [B, H]
-        if self.attention is None:
-            return last  # [B, H]
+        if self.pooling != "attention":
+            return pool_states(states, last, lengths, self.pooling)  # [B, H]
+        assert self.attention is not None
         pooled: Tensor = self.attention(states, sequence_mask(lengths, x.shape[1]))  # [B, H]
         return pooled

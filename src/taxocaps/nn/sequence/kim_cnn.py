@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from taxocaps.config import Between, Config
 from taxocaps.errors import ConfigError
-from taxocaps.nn.layers import NgramConvolution, masked_max
+from taxocaps.nn.layers import NgramConvolution, dense_layer, masked_max
 from taxocaps.nn.network import DropoutRate, LayerSize, Network, Sizes, word_embedding
 
 __all__ = ["KimCNN", "KimCNNConfig"]
@@ -55,7 +55,7 @@ class KimCNN(Network):
         self.embedding = word_embedding(sizes)
         self.convolutions = nn.ModuleList(NgramConvolution(sizes.D, config.filters, width) for width in config.widths)
         self.dropout = nn.Dropout(config.dropout)
-        self.output = nn.Linear(len(config.widths) * config.filters, sizes.labels)
+        self.output = dense_layer(len(config.widths) * config.filters, sizes.labels)
 
     def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
         """The logit of each label."""

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 from torch import Tensor, nn
 
 from taxocaps.config import Config
-from taxocaps.nn.layers import Recurrence
+from taxocaps.nn.layers import Recurrence, dense_layer, pool_states
 from taxocaps.nn.network import DropoutRate, LayerSize, Network, Sizes, word_embedding
 
 __all__ = ["LSTMConfig", "LSTMNetwork"]
@@ -17,6 +17,7 @@ class LSTMConfig(Config):
     Attributes:
         kind: The name of this network.
         directions: 1 for forward only, 2 for both directions.
+        pooling: Whether a document is represented by its last state, or by the mean or the maximum of all states.
         units: Hidden size of each direction.
         dropout: Dropout rate before the last layer.
     """
@@ -25,6 +26,7 @@ class LSTMConfig(Config):
 
     kind: Literal["lstm"] = "lstm"
     directions: Literal[1, 2] = 1
+    pooling: Literal["last", "mean", "max"] = "last"
     units: LayerSize = 128
     dropout: DropoutRate = 0.5
 
@@ -43,13 +45,15 @@ class LSTMNetwork(Network):
     def __init__(self, config: LSTMConfig, sizes: Sizes) -> None:
         """Make the layers."""
         super().__init__()
+        self.pooling = config.pooling
         self.embedding = word_embedding(sizes)
         self.recurrence = Recurrence(sizes.D, config.units, directions=config.directions)
         self.dropout = nn.Dropout(config.dropout)
-        self.output = nn.Linear(self.recurrence.features, sizes.labels)
+        self.output = dense_layer(self.recurrence.features, sizes.labels)
 
     def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
         """The logit of each label."""
-        _, last = self.recurrence(self.embedding(words.long()), lengths)  # [B, H]
-        logits: Tensor = self.output(self.dropout(last))  # [B, L]
+        states, last = self.recurrence(self.embedding(words.long()), lengths)  # [B, T, H], [B, H]
+        pooled = pool_states(states, last, lengths, self.pooling)  # [B, H]
+        logits: Tensor = self.output(self.dropout(pooled))  # [B, L]
         return logits

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from taxocaps.config import Config
-from taxocaps.nn.layers import Recurrence, masked_max, sequence_mask
+from taxocaps.nn.layers import Recurrence, dense_layer, masked_max, sequence_mask
 from taxocaps.nn.network import DropoutRate, LayerSize, Network, Sizes, word_embedding
 
 __all__ = ["RCNN", "RCNNConfig"]
@@ -51,9 +51,9 @@ class RCNN(Network):
         self.contexts = Recurrence(sizes.D, config.context, directions=2, cell="rnn", bias=False)
         self.ends = nn.Parameter(torch.zeros(2, config.context))
         """The left context of the first word and the right context of the last, [2, C]."""
-        self.latent = nn.Linear(sizes.D + 2 * config.context, config.hidden)
+        self.latent = dense_layer(sizes.D + 2 * config.context, config.hidden)
         self.dropout = nn.Dropout(config.dropout)
-        self.output = nn.Linear(config.hidden, sizes.labels)
+        self.output = dense_layer(config.hidden, sizes.labels)
 
     def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
         """The logit of each label."""

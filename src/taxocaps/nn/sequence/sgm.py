@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from taxocaps.config import Between, Config
-from taxocaps.nn.layers import Recurrence, sequence_mask
+from taxocaps.nn.layers import Recurrence, dense_layer, sequence_mask, start_recurrence
 from taxocaps.nn.network import DropoutRate, LayerSize, SequenceNetwork, Sizes, word_embedding
 
 __all__ = ["SGM", "SGMConfig"]
@@ -75,11 +75,13 @@ class SGM(SequenceNetwork):
         self.attention = _Attention(H)
         self.labels = nn.Embedding(sizes.labels, E)
         self.start, self.end = nn.Parameter(torch.randn(E)), nn.Parameter(torch.randn(E))
-        self.gate = nn.Linear(2 * E, E, bias=False)
-        self.decoder = nn.ModuleList(nn.LSTMCell(size, H) for size in [E + H, *[H] * (config.layers - 1)])
-        self.hidden = nn.Linear(2 * H, H, bias=False)
-        self.output = nn.Linear(H, sizes.labels)
-        self.output_end = nn.Linear(H, 1)
+        self.gate = dense_layer(2 * E, E, bias=False)
+        self.decoder = nn.ModuleList(
+            start_recurrence(nn.LSTMCell(size, H)) for size in [E + H, *[H] * (config.layers - 1)]
+        )
+        self.hidden = dense_layer(2 * H, H, bias=False)
+        self.output = dense_layer(H, sizes.labels)
+        self.output_end = dense_layer(H, 1)
         self.register_buffer("rank", torch.arange(sizes.labels))
 
     def set_frequencies(self, counts: Tensor) -> None:
@@ -217,9 +219,9 @@ class _Attention(nn.Module):
 
     def __init__(self, size: int) -> None:
         super().__init__()
-        self.query = nn.Linear(size, size, bias=False)
-        self.key = nn.Linear(size, size, bias=False)
-        self.weight = nn.Linear(size, 1, bias=False)
+        self.query = dense_layer(size, size, bias=False)
+        self.key = dense_layer(size, size, bias=False)
+        self.weight = dense_layer(size, 1, bias=False)
 
     def forward(self, query: Tensor, memory: _Memory) -> Tensor:
         logits = self.weight((self.query(query)[:, None] + memory.keys).tanh()).squeeze(2)  # [R, T]

@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from taxocaps.config import Config
 from taxocaps.errors import ConfigError
-from taxocaps.nn.layers import sequence_mask
+from taxocaps.nn.layers import dense_layer, sequence_mask
 from taxocaps.nn.network import LayerSize, Network, Sizes, word_embedding
 
 __all__ = ["VDCNN", "VDCNNConfig"]
@@ -67,17 +67,17 @@ class VDCNN(Network):
         super().__init__()
         self.k = config.k
         self.embedding = word_embedding(sizes)
-        self.first = nn.Linear(3 * sizes.D, config.filters[0])
-        nn.init.kaiming_normal_(self.first.weight, nonlinearity="linear")
+        self.first = dense_layer(3 * sizes.D, config.filters[0])
         self.levels = nn.ModuleList()
         inputs = config.filters[0]
         for filters, blocks in zip(config.filters, _BLOCKS[config.depth], strict=True):
             widths = [inputs] + [filters] * (2 * blocks)
             self.levels.append(nn.ModuleList(_Layer(*pair) for pair in itertools.pairwise(widths)))
             inputs = filters
-        dense = [nn.Linear(config.k * inputs, config.hidden), nn.ReLU(), nn.Linear(config.hidden, config.hidden)]
-        self.dense = nn.Sequential(*dense, nn.ReLU())
-        self.output = nn.Linear(config.hidden, sizes.labels)
+        first = dense_layer(config.k * inputs, config.hidden, "relu")
+        second = dense_layer(config.hidden, config.hidden, "relu")
+        self.dense = nn.Sequential(first, nn.ReLU(), second, nn.ReLU())
+        self.output = dense_layer(config.hidden, sizes.labels)
 
     def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
         """The logit of each label."""
@@ -105,9 +105,8 @@ class _Layer(nn.Module):
     def __init__(self, inputs: int, filters: int) -> None:
         super().__init__()
         # A bias would cancel in the normalization.
-        self.convolution = nn.Linear(3 * inputs, filters, bias=False)
+        self.convolution = dense_layer(3 * inputs, filters, "relu", bias=False)
         self.norm = nn.BatchNorm1d(filters)
-        nn.init.kaiming_normal_(self.convolution.weight, nonlinearity="relu")
 
     def forward(self, x: Tensor, rows: Tensor) -> Tensor:
         x = _convolved(x, rows, self.convolution)  # [P, F]

@@ -7,7 +7,8 @@ from torch import Tensor, nn
 
 from taxocaps.config import Between, Config
 from taxocaps.errors import ConfigError
-from taxocaps.nn.layers import NgramConvolution
+from taxocaps.nn.contextual import context_layer
+from taxocaps.nn.layers import NgramConvolution, dense_layer
 from taxocaps.nn.network import DropoutRate, LayerSize, Network, Sizes, word_embedding
 
 __all__ = ["XMLCNN", "XMLCNNConfig", "dynamic_max"]
@@ -49,11 +50,12 @@ class XMLCNN(Network):
     the number of windows is not a multiple of p, neighbouring chunks share a window.
 
     Shapes:
-        words: [B, T], 0 at padding; lengths: [B]; returns logits [B, L].
+        words: [B, T], 0 at padding; lengths: [B]; given: see `ContextLayer`; returns logits [B, L].
     """
 
     Config = XMLCNNConfig
     reads = ("tokens",)
+    reads_context = True
     label_parameters = ("output.weight", "output.bias")
 
     def __init__(self, config: XMLCNNConfig, sizes: Sizes) -> None:
@@ -61,14 +63,18 @@ class XMLCNN(Network):
         super().__init__()
         self.chunks = config.chunks
         self.embedding = word_embedding(sizes)
+        self.context = context_layer(sizes)
         self.convolutions = nn.ModuleList(NgramConvolution(sizes.D, config.filters, width) for width in config.widths)
-        self.bottleneck = nn.Linear(len(config.widths) * config.chunks * config.filters, config.bottleneck)
+        features = len(config.widths) * config.chunks * config.filters
+        self.bottleneck = dense_layer(features, config.bottleneck, "relu")
         self.dropout = nn.Dropout(config.dropout)
-        self.output = nn.Linear(config.bottleneck, sizes.labels)
+        self.output = dense_layer(config.bottleneck, sizes.labels)
 
-    def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
+    def forward(self, words: Tensor, lengths: Tensor, *given: Tensor) -> Tensor:
         """The logit of each label."""
         x = self.embedding(words.long())  # [B, T, D]
+        if self.context is not None:
+            x = x + self.context(*given).everywhere()  # [B, T, D]
         pooled = []
         for convolution in self.convolutions:
             windows, mask = convolution(x, lengths)  # [B, T', F], [B, T']
