@@ -17,6 +17,7 @@ SMALL = {
     "vectors": {"source": "skip-gram", "dimension": 8, "epochs": 1},
     "loss": {"p": 1.0, "floor": 0.0, "upper": 0.9, "lower": 0.1, "down": 0.5},
     "walks": {"length": 20},
+    "prior": {"kind": "none"},
     "label_vectors": {"dimension": 8},
     "training": {
         "epochs": 2,
@@ -84,6 +85,7 @@ def tiny():
         "network.hidden=[8]",
         "network.head_filters=8",
         "walks.length=20",
+        "prior.kind=none",
         "label_vectors.dimension=8",
         "training.epochs=1",
         "training.min_steps=0",
@@ -286,3 +288,43 @@ def toy_model(tmp_path_factory, toy_files, tiny):
     documents = toy_files.documents
     train(TrainFiles(documents, toy_files.taxonomy, documents, documents), folder, resolve_run_config(overrides=tiny))
     return folder
+
+
+PIECES = "the a of and company car bank market price bo ##nd ##s club goal ##ers player song film . , ! in to is"
+"""The pieces of a tiny encoder, beside single letters."""
+
+
+@pytest.fixture(scope="session")
+def make_encoder(tmp_path_factory):
+    """Write a random BERT with two layers of 16 units, and a vocabulary of pieces, into a folder."""
+    import json
+
+    import torch
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+    from transformers import BertConfig, BertModel
+
+    def make(seed=0, layers=2):
+        folder = tmp_path_factory.mktemp("encoder")
+        letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+        pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *PIECES.split(), *letters, *(f"##{letter}" for letter in letters)]
+        vocabulary = {piece: index for index, piece in enumerate(dict.fromkeys(pieces))}
+        tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+        tokenizer.normalizer = normalizers.BertNormalizer()
+        tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+        tokenizer.save(str(folder / "tokenizer.json"))
+        (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "BertTokenizerFast"}))
+        sizes = {"hidden_size": 16, "num_hidden_layers": layers, "num_attention_heads": 2, "intermediate_size": 32}
+        with torch.random.fork_rng(devices=()):
+            torch.manual_seed(seed)
+            config = BertConfig(vocab_size=len(vocabulary), max_position_embeddings=64, **sizes)
+            BertModel(config, add_pooling_layer=False).save_pretrained(folder)
+        return folder
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def tiny_encoder(make_encoder):
+    """The folder of a tiny encoder; not to be changed."""
+    return make_encoder()

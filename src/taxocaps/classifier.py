@@ -479,7 +479,8 @@ def _examples(
     folder = context.folder / "stores" / stage.split(maxsplit=1)[0]
     folder.mkdir(parents=True, exist_ok=True)
     cache = context.folder / "tokens" / stage.split(maxsplit=1)[0]
-    write_store(_documents(texts), encoder, folder, cache=cache, progress=context.progress, stage=stage)
+    reports: Any = {"progress": context.progress, "tell": context.tell}
+    write_store(_documents(texts), encoder, folder, cache=cache, stage=stage, **reports)
     documents: EncodedDocuments = open_store(folder, encoder)
     return Examples(documents, labels)
 

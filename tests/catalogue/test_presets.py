@@ -79,6 +79,20 @@ def test_a_dense_head_with_uniform_weights_takes_cross_entropy():
     assert model_config("TGCNN", "default", {"loss": {"kind": "margin"}}).loss.kind == "margin"
 
 
+def test_self_attention_may_stand_in_place_of_an_lstm():
+    options = {"network": {"recurrent": "self-attention"}}
+    assert model_config("HE-AGCRCNN", "default", options).network.recurrent == "self-attention"
+    with pytest.raises(ConfigError, match=r"network.recurrent=self-attention contradicts the model GCCNN"):
+        model_config("GCCNN", "default", options)
+
+
+def test_thousands_of_labels_share_their_matrices():
+    """128 compressed capsules with a matrix each would have twice the weights of 64 channels."""
+    networks = {preset: model_config(DEFAULT_NETWORK, preset).network for preset in ("paper-rcv1", "paper-eurlex")}
+    assert (networks["paper-rcv1"].sharing, networks["paper-rcv1"].compress) == ("channel", None)
+    assert (networks["paper-eurlex"].sharing, networks["paper-eurlex"].compress) == ("label", 128)
+
+
 @pytest.mark.parametrize(
     ("preset", "p", "N", "size"),
     [("paper-rcv1", 0.01, 100, 32), ("paper-reuters", 0.1, 100, 32), ("paper-eurlex", 0.001, 200, 64)],
@@ -90,7 +104,7 @@ def test_the_numbers_of_the_paper(preset, p, N, size):
     assert (config.loss.upper, config.loss.lower, config.loss.down) == (0.9, 0.1, 0.5)
     network = config.network
     assert (network.filters, network.units, network.channels, network.capsule_size) == ((64, 128), 128, 64, 16)
-    assert (network.stride, network.iterations, network.sharing, network.gain) == (2, 3, "channel", None)
+    assert (network.stride, network.iterations, network.gain, config.prior.kind) == (2, 3, None, "none")
     assert (network.dropout, network.word_dropout, network.normalization) == (0.0, 0.0, "none")
     training = config.training
     assert (training.batch_size, training.learning_rate, training.schedule) == (32, 1e-3, "constant")

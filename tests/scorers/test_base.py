@@ -61,7 +61,7 @@ def test_a_network_scorer_has_the_sections_of_its_kind_of_network():
     assert "graph" in sections("words-matrix")
     assert "tokens" not in sections("words-matrix")
     assert {"tokens", "loss"} < sections("lstm")
-    assert sections("sgm") == sections("lstm") - {"loss", "walks", "label_vectors"}
+    assert sections("sgm") == sections("lstm") - {"loss", "walks", "label_vectors", "prior"}
     assert "sentences" in sections("hierarchical")
 
 
@@ -93,6 +93,8 @@ CHANGES = {
     "loss": ("p", 0.25),
     "walks": ("length", 11),
     "label_vectors": ("window", 2),
+    "prior": ("kind", "none"),
+    "encoder": ("window", 99),
     "training": ("epochs", 1),
 }
 KINDS = [

@@ -16,14 +16,17 @@ from taxocaps.config import Config
 from taxocaps.corpus.labels import Classes, label_matrix
 from taxocaps.encoding.store import open_store, write_store
 from taxocaps.errors import CorpusError, ModelError
+from taxocaps.metrics.calibration import logistic, logit
 from taxocaps.nn.network import Estimate, Network, Sizes, word_embedding
 from taxocaps.nn.networks import NETWORKS
 from taxocaps.nn.words_matrix import WordsMatrixConfig, WordsMatrixNetwork
 from taxocaps.scorers import network as network_module
 from taxocaps.scorers.base import Examples, FitContext
+from taxocaps.scorers.model import ModelName, fit_model
 from taxocaps.scorers.network import NetworkScorer, describe_memory
 from taxocaps.scorers.persistence import load_model, save_model
 from taxocaps.taxonomy.embedding import train_label_vectors
+from taxocaps.taxonomy.tree import Taxonomy
 from taxocaps.text.pipeline import TextPipeline
 
 heads = pytest.mark.parametrize("head", ["dense", "capsule"])
@@ -145,6 +148,14 @@ def test_label_vectors_are_those_of_the_columns(fit_scorer, toys):
     assert uniform.objective.label_vectors is None
 
 
+def test_the_permuted_control_gives_each_label_the_vector_of_one_of_them(fit_scorer):
+    plain, _ = fit_scorer(seed=5)
+    permuted, _ = fit_scorer({"loss": {"control": "permuted"}}, seed=5)
+    vectors, others = (scorer.objective.label_vectors.tolist() for scorer in (plain, permuted))
+    assert sorted(others) == sorted(vectors)
+    assert others != vectors
+
+
 def test_parameters_are_counted(fit_scorer):
     scorer, _ = fit_scorer()
     assert scorer.parameters == sum(weights.numel() for weights in state(scorer).values())
@@ -248,11 +259,120 @@ def test_weights_of_another_network_are_refused(fit_scorer, tmp_path):
         NetworkScorer(wider, scorer.classes).load(tmp_path)
     assert str(caught.value) == message
     weights = load_file(tmp_path / "weights.safetensors")
-    del weights["embedding.weight"]
+    del weights["network.embedding.weight"]
     save_file(weights, tmp_path / "weights.safetensors")
     with pytest.raises(ModelError) as caught:
         NetworkScorer(scorer.config, scorer.classes).load(tmp_path)
     assert str(caught.value) == message
+
+
+def test_all_documents_are_trained_on_for_as_many_epochs_as_were_best(small_config, toys, encode, tmp_path):
+    scorer = NetworkScorer(small_config({"training": {"epochs": 4, "learning_rate": 0.2}}), toys.classes)
+    examples = Examples(encode(scorer, toys.texts), toys.labels)
+    fitted = fit_model(ModelName("a model", "default", 0), scorer, examples, None, FitContext(tmp_path))
+    rows = (tmp_path / "all" / "checkpoints" / "history.csv").read_text().splitlines()
+    assert fitted.report.best_epoch < fitted.report.epochs == 4
+    assert len(rows) == 1 + fitted.report.best_epoch
+
+
+def test_labels_without_a_common_column_above_them_are_tied_through_their_parent(small_config):
+    taxonomy = Taxonomy.from_edges([("all", "metal"), ("metal", "gold"), ("metal", "tin"), ("all", "ship")])
+    config = small_config({"loss": {"recursive": 0.1}})
+    scorer = NetworkScorer(config, Classes(("gold", "tin", "ship"), taxonomy))
+    assert scorer._edges().T.tolist() == [[3, 0], [3, 1]]
+    scorer = NetworkScorer(config, Classes(("metal", "gold", "ship"), taxonomy))
+    assert scorer._edges().T.tolist() == [[0, 1]]
+
+
+WITH_PRIOR = {"prior": {"kind": "linear"}}
+
+
+def test_with_a_prior_a_network_starts_as_the_calibrated_linear_model(fit_scorer, toys, encode):
+    scorer, _ = fit_scorer(WITH_PRIOR, STILL)
+    documents = encode(scorer, toys.texts)
+    linear, prior = scorer.linear.scores(documents), scorer.objective.prior
+    wanted = logistic(prior.slopes.numpy() * logit(linear) + prior.intercepts.numpy())
+    assert scorer.scores(documents) == pytest.approx(wanted, abs=1e-5)
+    assert scorer.parameters == scorer.linear.parameters + sum(p.numel() for p in scorer.objective.parameters())
+
+
+def test_the_linear_model_scores_training_documents_that_it_has_not_seen(fit_scorer, toys, encode, monkeypatch):
+    trained = []
+    monkeypatch.setattr(
+        "taxocaps.training.trainer.train", lambda objective, training, *_, **__: trained.append(training)
+    )
+    scorer, _ = fit_scorer(WITH_PRIOR)
+    unseen = trained[0].inputs.linear
+    seen = logit(scorer.linear.scores(encode(scorer, toys.texts)))
+    truth = toys.labels.toarray()
+    assert unseen.shape == seen.shape
+    assert unseen[truth].mean() < seen[truth].mean() - 0.5
+
+
+def test_a_prior_and_its_network_learn(fit_scorer, toys, encode):
+    scorer, report = fit_scorer(WITH_PRIOR, {"training": {"epochs": 6, "learning_rate": 0.02}})
+    assert scorer.objective.prior.own.abs().max() > 0.01
+    assert report.history[-1]["loss"] < report.history[0]["loss"]
+    assert not np.array_equal(*(scorer.scores(encode(scorer, [text]))[0] for text in toys.texts[:2]))
+
+
+@pytest.mark.parametrize("kind", ["words-matrix", "kim-cnn"])
+def test_a_prior_is_kept_with_its_network(fit_scorer, toys, encode, tmp_path, kind):
+    scorer, _ = fit_scorer(WITH_PRIOR, {"network": {"kind": kind}})
+    scorer.save(tmp_path)
+    loaded = NetworkScorer(scorer.config, scorer.classes, seed=99).load(tmp_path)
+    documents = encode(scorer, toys.texts)
+    assert np.array_equal(loaded.scores(documents), scorer.scores(documents))
+    assert loaded.knows("told") == scorer.knows("told")
+
+
+def test_prior_and_network_add_up_to_the_score(fit_scorer, toys, encode):
+    scorer, _ = fit_scorer(WITH_PRIOR, {"training": {"epochs": 3, "learning_rate": 0.02}})
+    document = encode(scorer, toys.texts[:1])
+    parts = scorer.logit_parts(document)
+    assert list(parts) == ["linear", "network"]
+    assert logistic(parts["linear"] + parts["network"]) == pytest.approx(scorer.scores(document)[0], abs=1e-5)
+    assert np.abs(parts["network"]).max() > 1e-4
+    assert fit_scorer()[0].logit_parts(document) == {}
+
+
+def test_unknown_words_are_no_evidence_against_all_labels(fit_scorer, toys, encode):
+    scorer, _ = fit_scorer(WITH_PRIOR, STILL)
+    shares = (np.asarray(toys.labels.sum(axis=0)).ravel() + 0.5) / 13
+    found = scorer.scores(encode(scorer, ["zyx wvu tsr"]))[0]
+    assert found == pytest.approx(shares, abs=1e-4)
+
+
+def test_a_prior_goes_on_with_its_network(fit_scorer, toys, encode):
+    """Trained on from here with one document and no steps to speak of, it says what it said before."""
+    first, _ = fit_scorer(WITH_PRIOR, {"training": {"epochs": 3, "learning_rate": 0.02}})
+    again, _ = fit_scorer(WITH_PRIOR, STILL, texts=toys.texts[:1], labels=toys.labels[:1], start=first)
+    documents = encode(first, toys.texts)
+    assert again.scores(documents) == pytest.approx(first.scores(documents), abs=1e-5)
+
+
+def test_new_labels_start_with_their_frequency(fit_scorer, toys, encode):
+    names = (*toys.classes.names, "weather")
+    taxonomy = toys.classes.taxonomy.with_labels(["weather"])
+    classes = Classes(tuple(name for name in taxonomy.names if name in names), taxonomy)
+    first, _ = fit_scorer(WITH_PRIOR)
+    columns = [classes.names.index(name) for name in toys.classes.names]
+    labels = label_matrix([["weather"], ["weather"], []], classes.names)
+    again, _ = fit_scorer(WITH_PRIOR, STILL, texts=toys.texts[:3], labels=labels, classes=classes, start=first)
+    documents = encode(first, toys.texts)
+    assert again.scores(documents)[:, columns] == pytest.approx(first.scores(documents), abs=1e-5)
+    assert again.linear.scores(documents)[:, classes.names.index("weather")] == pytest.approx(2.5 / 4, abs=1e-5)
+
+
+def test_one_document_has_no_prior(fit_scorer, toys, encode):
+    scorer, _ = fit_scorer(WITH_PRIOR, texts=toys.texts[:1], labels=toys.labels[:1])
+    assert scorer.linear is None
+    assert scorer.members == {}
+    assert scorer.scores(encode(scorer, toys.texts)).shape == (12, 10)
+
+
+def test_a_member_of_a_joined_model_has_no_prior(small_config):
+    assert small_config(WITH_PRIOR).as_member().prior.kind == "none"
 
 
 class TwoInputsConfig(Config):

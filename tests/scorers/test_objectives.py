@@ -8,6 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
+from torch.nn import functional
 
 from taxocaps.errors import ConfigError
 from taxocaps.nn.losses import margin_loss
@@ -102,6 +103,30 @@ def test_a_floor_lifts_all_weights(floor):
     assert lifted.tolist()[0] == pytest.approx([floor, 1, floor + (1 - floor) * near], abs=1e-6)
 
 
+def test_the_constant_control_gives_the_mean_of_all_pairs():
+    # Right angles but for labels 0 and 2, whose cosine is 1/2: the weights of the three pairs are 1, 1/2 and 1.
+    vectors = unit([[1, 0, 0], [0, 1, 0], [0.5, 0, math.sqrt(0.75)]])
+    targets = torch.tensor([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    found = objective(loss_config(control="constant"), label_vectors=vectors).negative_weights(targets)
+    assert found.numpy() == pytest.approx(np.full((2, 3), 2.5 / 3), abs=1e-6)
+    lifted = objective(loss_config(control="constant", floor=0.4), label_vectors=vectors).negative_weights(targets)
+    assert lifted.numpy() == pytest.approx(np.full((2, 3), 0.4 + 0.6 * 2.5 / 3), abs=1e-6)
+
+
+def test_the_loss_of_the_constant_control_by_hand():
+    vectors = unit([[1, 0, 0, 0], [0, 1, 0, 0], [0.5, 0, math.sqrt(0.75), 0], [0, 0, 0, 1]])
+    # One of six pairs weighs 1/2, the others 1: the mean is 5.5 / 6.
+    first = 0.09 + 0.5 * 5.5 / 6 * 0.16
+    second = 0.0025 + 0.5 * 5.5 / 6 * (0.01 + 0.04)
+    found = objective(loss_config(control="constant"), label_vectors=vectors).loss(batch(SCORES))
+    assert found.item() == pytest.approx((first + second) / 2)
+
+
+def test_one_label_has_no_pairs():
+    found = objective(loss_config(control="constant"), label_vectors=unit([[1, 0]])).negative_weights(torch.ones(2, 1))
+    assert torch.equal(found, torch.ones(2, 1))
+
+
 def test_the_margin_loss_by_hand():
     # First document: (0.9 - 0.6)^2 + 0 + 0.5 (0.5 - 0.1)^2 + 0 = 0.17.
     # Second: (0.9 - 0.85)^2 + 0.5 ((0.2 - 0.1)^2 + (0.3 - 0.1)^2) = 0.0025 + 0.025.
@@ -191,6 +216,10 @@ def test_label_vectors_are_not_saved_with_the_weights():
         ({"upper": 1.5}, "loss.upper must be from 0 to 1; got 1.5"),
         ({"p": "sum"}, "loss.p must be a number or one of sum-to-one, approximate; got 'sum'"),
         ({"p": -1}, "loss.p must be from 0 to 1000000.0 or one of sum-to-one, approximate; got -1"),
+        (
+            {"control": "permuted", "label_weights": "uniform"},
+            "loss.control=permuted needs loss.label_weights=taxonomy",
+        ),
         ({"down": -1}, "loss.down must be from 0 to 1000000.0; got -1"),
     ],
 )
@@ -225,6 +254,81 @@ def test_labels_are_tied_to_their_parents_in_training_only():
     assert torch.equal(tied.scores(batch), plain.scores(batch))
 
 
+def test_parents_without_a_column_have_weights_of_their_own():
+    torch.manual_seed(0)
+    network = Linear(3, 2)
+    batch = Batch(torch.arange(4), (torch.randn(4, 3),), torch.tensor([[1.0, 0.0]]).expand(4, 2))
+    config = LossConfig(kind="cross-entropy", label_weights="uniform", recursive=0.1)
+    siblings = PointwiseObjective(network, config, edges=torch.tensor([[2, 2], [0, 1]]))
+    assert [tuple(weights.shape) for weights in siblings.inner] == [(1, 3)]
+    with torch.no_grad():
+        siblings.inner[0].copy_(torch.tensor([[1.0, -1.0, 2.0]]))
+    extra = 0.05 * (network.weight.detach() - torch.tensor([1.0, -1.0, 2.0])).square().sum()
+    plain = PointwiseObjective(network, config.replace(recursive=0.0))
+    assert torch.isclose(siblings.loss(batch), plain.loss(batch) + extra)
+    siblings.loss(batch).backward()
+    assert siblings.inner[0].grad.abs().sum() > 0
+
+
+def test_biases_start_at_the_frequencies_of_labels():
+    network = Linear(3, 4)
+    weights = network.weight.detach().clone()
+    made = PointwiseObjective(network, LossConfig(kind="cross-entropy", label_weights="uniform"))
+    made.prepare(torch.tensor([0, 1, 50, 99]), 99)
+    shares = [0.005, 0.015, 0.505, 0.995]  # half a document more on either side
+    assert network.bias.tolist() == pytest.approx([math.log(share / (1 - share)) for share in shares], rel=1e-4)
+    assert torch.equal(network.weight, weights)
+
+
+def test_with_the_margin_loss_no_score_starts_below_the_lower_margin():
+    network = Linear(3, 3)
+    PointwiseObjective(network, loss_config(lower=0.2)).prepare(torch.tensor([0, 10, 50]), 99)
+    assert network.bias.sigmoid().tolist() == pytest.approx([0.2, 0.2, 0.505], rel=1e-4)
+    PointwiseObjective(network, loss_config(lower=0.0)).prepare(torch.tensor([0, 10, 50]), 99)
+    assert network.bias.sigmoid().tolist() == pytest.approx([0.01, 0.105, 0.505], rel=1e-4)
+
+
+def test_biases_stay_where_training_continues_and_where_scores_are_no_logits():
+    network = Linear(3, 2)
+    bias = network.bias.detach().clone()
+    PointwiseObjective(network, LossConfig(start="half")).prepare(torch.tensor([1, 2]), 9)
+    assert torch.equal(network.bias, bias)
+    made = PointwiseObjective(network, LossConfig())
+    made.prepare(torch.tensor([1, 2]), 9, is_new=False)
+    assert torch.equal(network.bias, bias)
+    network.output_type = "scores"
+    made.prepare(torch.tensor([1, 2]), 9)
+    assert torch.equal(network.bias, bias)
+
+
+SIZES = Sizes(vocabulary=200, D=30, labels=100, N=64, T=20)
+
+
+@pytest.mark.parametrize("name", [name for name in NETWORKS if NETWORKS[name].output_type == "logits"])
+def test_the_first_loss_is_that_of_the_label_frequencies(name):
+    """All networks that return logits; random words say nothing about labels, so no start could be better."""
+    torch.manual_seed(0)
+    options = {"head": "dense"} if name == "words-matrix" else {}
+    network = NETWORKS[name](NETWORKS[name].Config(**options), SIZES)
+    nn.init.normal_(network.word_vectors, std=0.25)  # as skip-gram vectors are
+    frequencies = 1000 // torch.arange(2, 102)  # few are frequent, most are rare
+    shares = frequencies / 1000  # [L]
+    made = PointwiseObjective(network, LossConfig(kind="cross-entropy", label_weights="uniform"))
+    made.prepare(frequencies, 1000)
+    targets = (torch.rand(64, 100) < shares).float()
+    loss = made.loss(Batch(torch.arange(64), random_inputs(network.reads[0], 64), targets))
+    entropy = functional.binary_cross_entropy(shares.expand(64, -1), targets, reduction="sum") / 64
+    assert loss.item() < 1.5 * entropy.item()
+
+
+def random_inputs(reads, count):
+    words = {"words-matrix": (64, 20), "tokens": (90,), "sentences": (6, 15)}[reads]
+    ids = torch.randint(1, 200, (count, *words))
+    if reads == "words-matrix":
+        return ids, torch.ones_like(ids), torch.ones(count, 64, dtype=torch.long)
+    return ids, torch.full((count, *words[:-1]), words[-1])
+
+
 def test_a_network_of_sequences_is_asked_for_loss_and_scores():
     network = SGM(SGMConfig(units=4, layers=1, label_size=4), Sizes(vocabulary=9, D=3, labels=3)).eval()
     objective = SequenceObjective(network)
@@ -238,7 +342,7 @@ def test_a_network_of_sequences_is_asked_for_loss_and_scores():
 
 def test_a_network_of_sequences_learns_the_most_frequent_labels_first():
     network = SGM(SGMConfig(units=4, layers=1, label_size=4), Sizes(vocabulary=9, D=3, labels=3))
-    SequenceObjective(network).prepare(torch.tensor([1, 5, 3]))
+    SequenceObjective(network).prepare(torch.tensor([1, 5, 3]), 9)
     assert network.rank.tolist() == [2, 0, 1]
 
 

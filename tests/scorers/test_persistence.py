@@ -109,7 +109,7 @@ def test_calibration_and_thresholds_of_each_label_survive(fit, tmp_path, toys, s
 def test_the_files_are_all_readable_and_none_is_pickled(saved):
     assert {path.name for path in saved.iterdir()} == FILES
     with safe_open(saved / "weights.safetensors", "pt") as weights:
-        assert "embedding.weight" in list(weights.keys())
+        assert "network.embedding.weight" in list(weights.keys())
     for name in FILES - {"weights.safetensors"}:
         text = (saved / name).read_text(encoding="utf-8")
         assert all(character.isprintable() or character in "\n\t" for character in text)

@@ -60,7 +60,7 @@ def test_the_labels_are_those_of_the_command_line(serve, toy, toy_model, capsys,
 
 
 def test_ids_and_tokens(serve, toy):
-    documents = [{"id": "n", "tokens": ["striker", "scored"]}, {"text": "striker scored"}, {"id": "", "text": "x"}]
+    documents = [{"id": "n", "tokens": ["striker", "score"]}, {"text": "The striker scored."}, {"id": "", "text": "x"}]
     answer = serve(toy).client.post("/v1/predict", json={"documents": documents, "top_k": 1})
     assert [prediction["id"] for prediction in answer.json()["predictions"]] == ["n", "2", "3"]
     first, second, _ = labels(answer)

@@ -153,9 +153,9 @@ def test_a_configuration_shows_what_its_model_reads():
 
 def test_a_file_is_read_for_the_model_that_is_asked_for(tmp_path):
     file = tmp_path / "run.yaml"
-    file.write_text("network: {widths: [2, 3]}")
-    assert resolve_run_config(file, options={"model": "CNN-non-static"}).options.network.widths == (2, 3)
-    with pytest.raises(ConfigError, match=r"run\.yaml: unknown configuration key network\.widths"):
+    file.write_text("network: {bottleneck: 64}")
+    assert resolve_run_config(file, options={"model": "XML-CNN"}).options.network.bottleneck == 64
+    with pytest.raises(ConfigError, match=r"run\.yaml: unknown configuration key network\.bottleneck"):
         resolve_run_config(file, options={"model": "HE-AGCRCNN"})
 
 

@@ -532,9 +532,9 @@ def test_starting_from_a_model_begins_with_its_weights(train_it, tmp_path, toy_m
     old, new = (load_file(folder / "weights.safetensors") for folder in (toy_model, tmp_path / "model"))
     assert old.keys() == new.keys()
     for name, before in old.items():
-        after = new[name][:10] if name == "head.labels.weight" else new[name]
+        after = new[name][:10] if name == "network.head.labels.weight" else new[name]
         assert np.allclose(before, after, atol=1e-6), name
-    assert new["head.labels.weight"].shape[0] == 11
+    assert new["network.head.labels.weight"].shape[0] == 11
 
 
 def test_starting_from_a_model_with_a_taxonomy_that_has_the_new_labels(train_it, tmp_path, toy_model, volcanoes):

@@ -38,6 +38,7 @@ class ModelSpec:
         citation: Where it was published.
         use: When to use it.
         axes: The options that its name decides, as nested mappings.
+        alternatives: Values that such an option may have instead, by its key.
         usual: Options that it has unless told otherwise.
         members: The models that it joins, by name.
         slow: Models that it joins, too, if it is given more time than usual.
@@ -51,6 +52,7 @@ class ModelSpec:
     use: str
     axes: Mapping[str, Any]
     usual: Mapping[str, Any] = field(default_factory=dict)
+    alternatives: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     members: tuple[str, ...] = ()
     slow: tuple[str, ...] = ()
 
@@ -135,7 +137,10 @@ def _of_variant(variant: Variant) -> ModelSpec:
     }
     is_plain = variant.head == "dense" and variant.label_weights == "uniform"
     usual = {"loss": {"kind": "cross-entropy" if is_plain else "margin"}}
-    return ModelSpec(variant.name, "graph", ("words-matrix",), ", ".join(parts), PAPER, _use(variant), axes, usual)
+    # The paper's plan: what reads a row from left to right may be self-attention in place of the LSTM.
+    alternatives = {"network.recurrent": ("self-attention",)} if variant.recurrent == "lstm" else {}
+    texts = (", ".join(parts), PAPER, _use(variant))
+    return ModelSpec(variant.name, "graph", ("words-matrix",), *texts, axes, usual, alternatives)
 
 
 def _use(variant: Variant) -> str:
@@ -158,11 +163,14 @@ def _network(row: tuple[str, str, str, str], axes: Mapping[str, Any], reads: str
 
 def _graph(row: tuple[str, str, str, str], **usual: Any) -> ModelSpec:
     axes = {"scorer": "network", "network": {"kind": "dgcnn"}, "graph": {"row_order": "unordered"}}
-    return ModelSpec(row[0], "graph", ("words-matrix",), *row[1:], axes, {"loss": {**_CROSS_ENTROPY, **usual}})
+    return ModelSpec(
+        row[0], "graph", ("words-matrix",), *row[1:], axes, {"loss": {**_CROSS_ENTROPY, **usual}, **_ALONE}
+    )
 
 
 _CROSS_ENTROPY = {"kind": "cross-entropy", "label_weights": "uniform"}
-_USUAL = {"loss": _CROSS_ENTROPY}
+_ALONE = {"prior": {"kind": "none"}}
+_USUAL = {"loss": _CROSS_ENTROPY, **_ALONE}
 _MARGIN = {"kind": "margin", "label_weights": "uniform", "down": 0.5}
 _CHARACTERS: dict[str, Any] = {
     "tokens": {"length": 1014},
@@ -237,11 +245,11 @@ _BASELINES = (
     _network(
         (
             "HLSTM",
-            "an LSTM over words, another over sentences",
+            "an LSTM over words, another over sentences, the mean of each",
             "Tang et al. 2015; Chen et al. 2016",
             "texts of many sentences; to compare with",
         ),
-        {"kind": "hierarchical", "pooling": "last", "cell": "lstm", "directions": 1},
+        {"kind": "hierarchical", "pooling": "mean", "cell": "lstm", "directions": 1},
         "sentences",
         network={"units": 200},
     ),
@@ -392,7 +400,7 @@ def _of_members(members: Sequence[ModelSpec]) -> ModelSpec:
         "to join models of your choice",
         {"scorer": "joined"},
         {"text": {"tokenizer": "raw"}, "decision": {"rule": "by-frequency"}},
-        tuple(names),
+        members=tuple(names),
     )
 
 

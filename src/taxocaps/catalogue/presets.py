@@ -9,6 +9,7 @@ from taxocaps.catalogue import DEFAULT_MODEL, DEFAULT_NETWORK
 from taxocaps.catalogue.models import ModelSpec, find_model
 from taxocaps.config import Config, merge, seconds
 from taxocaps.encoding.encoders import ENCODERS
+from taxocaps.encoding.pieces import EncoderConfig
 from taxocaps.errors import ConfigError, MissingExtraError
 from taxocaps.scorers.base import SCORERS, ModelConfig
 from taxocaps.text.pipeline import TextConfig
@@ -34,7 +35,8 @@ _PAPER: Mapping[str, Any] = {
         "word_dropout": 0.0,
     },
     "loss": {"down": 0.5, "floor": 0.0},
-    "walks": {"kind": "meta-path"},
+    "walks": {"kind": "meta-path", "length": 500},
+    "prior": {"kind": "none"},
     "training": {
         "epochs": 20,
         "batch_size": 32,
@@ -60,7 +62,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         _PAPER,
         {
             "graph": {"N": 200},
-            "network": {"label_capsule_size": 64, "hidden": (2048, 4096), "compress": 128},
+            "network": {"label_capsule_size": 64, "hidden": (2048, 4096), "sharing": "label", "compress": 128},
             "loss": {"p": 0.001},
         },
     ),
@@ -96,7 +98,7 @@ def model_config(model: str, preset: str, *layers: Mapping[str, Any], beside: Se
 
 
 def _member_config(model: str, preset: str) -> ModelConfig:
-    return model_config(model, preset if find_model(model).has_presets else "default")
+    return model_config(model, preset if find_model(model).has_presets else "default").as_member()
 
 
 def encoding_config(model: str, preset: str, *layers: Mapping[str, Any]) -> tuple[TextConfig, dict[str, Config]]:
@@ -112,6 +114,10 @@ def encoding_config(model: str, preset: str, *layers: Mapping[str, Any]) -> tupl
     options = merge(_preset(spec, preset), spec.usual, spec.axes, *layers)
     configs = {name: ENCODERS[name].Config for name in spec.reads}
     sections = {name: config.model_validate(options.get(config.section, {})) for name, config in configs.items()}
+    pretrained = EncoderConfig.model_validate(options.get(EncoderConfig.section, {}))
+    if pretrained.encoding is not None:
+        model_config(model, preset, *layers)  # refuses an encoder for a model that reads none
+        sections[pretrained.encoding] = pretrained
     return TextConfig.model_validate(options.get(TextConfig.section, {})), sections
 
 
@@ -155,7 +161,7 @@ def _check_axes(spec: ModelSpec, given: Mapping[str, Any]) -> None:
 
 def _check_axis(spec: ModelSpec, key: str, found: Any, decided: Any) -> None:
     plain = [tuple(value) if isinstance(value, list) else value for value in (found, decided)]
-    if str(plain[0]) != str(plain[1]):
+    if str(plain[0]) != str(plain[1]) and found not in spec.alternatives.get(key, ()):
         raise ConfigError(
             f"{key}={found} contradicts the model {spec.name}, which has {decided}; "
             "leave it out, or choose another model (see: taxocaps models)"

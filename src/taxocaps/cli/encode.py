@@ -48,6 +48,7 @@ def encode(
                 overwrite=overwrite,
                 threads=threads,
                 progress=progress,
+                tell=(lambda message: None) if quiet or as_json else tell,
             )
     except KeyboardInterrupt:
         tell(f"interrupted{resume_hint(out)}")

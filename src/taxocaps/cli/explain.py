@@ -82,8 +82,8 @@ def _show(explanation: "Explanation") -> None:
 
     reasons = {one.label: one for one in explanation.reasons}
     table = Table(box=None, title=Text(explanation.title), title_justify="left")
-    has_evidence = any(one.evidence for one in explanation.reasons)
-    for name in ("", "label", "words for it", "what adds most" if has_evidence else "rows routed to it"):
+    has_rows = any(one.rows for one in explanation.reasons)
+    for name in ("", "label", "words for it", "rows routed to it" if has_rows else "what adds most"):
         table.add_column(name)
     for name in ("score", "threshold"):
         table.add_column(name, justify="right")
@@ -104,10 +104,10 @@ def _show(explanation: "Explanation") -> None:
 
 
 def _evidence(reasons: "LabelReasons") -> list[str]:
-    """What else speaks for a label: kinds of evidence in joined models, rows in those that read a words-matrix."""
-    if reasons.evidence:
-        return [f"{share.kind} {share.weight:+.1f}" for share in reasons.evidence if share.weight > 0]
-    return [row.central_word for row in reasons.rows or () if row.share > 0]
+    """What else speaks for a label: rows in models that read a words-matrix, kinds of evidence in joined ones."""
+    if reasons.rows is not None:
+        return [row.central_word for row in reasons.rows if row.share > 0]
+    return [f"{share.kind} {share.weight:+.1f}" for share in reasons.evidence if share.weight > 0]
 
 
 def _paths(one: "JudgedLabel", names: Mapping[str, str]) -> str:

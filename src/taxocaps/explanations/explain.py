@@ -71,7 +71,7 @@ def explain_document(
     text = plain_text(document)
     _check_size(len(text), MOST_CHARACTERS, "characters")
     encoder = model.scorer.encoder
-    tokens = encoder.pipeline.tokenize([document.content], spans=True)
+    tokens = encoder.tokenize([document.content], spans=True)
     _check_size(len(text.split()) if encoder.pipeline.is_by_character else len(tokens.ids), most_words, "words")
     encoded = EncodedDocuments([document], tokens, encoder.encode_tokens(tokens))
     return explain_encoded(model, encoded, text, options)

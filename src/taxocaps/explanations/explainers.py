@@ -113,14 +113,23 @@ def explain_joined(scorer: Any, document: EncodedDocuments, columns: Sequence[in
         added: dict[str, float] = dict.fromkeys(kinds, 0.0)
         for kind, weight in zip(kinds, found[row_of[column]] if column in row_of else (), strict=False):
             added[kind] += float(weight)
-        shares = (
-            EvidenceShare(kind, rounded(weight), rounded(said[kind][0, column]) if kind in said else None)
-            for kind, weight in added.items()
-        )
-        evidence.append(tuple(sorted(shares, key=lambda one: -abs(one.weight))))
+        evidence.append(_shares(added, {kind: float(scores[0, column]) for kind, scores in said.items()}))
     words = _occluded(scorer, document, columns, lambda documents: _mean_scores(scorer, documents))
     reasons = (replace(one, evidence=shares) for one, shares in zip(words.reasons, evidence, strict=True))
     return replace(words, reasons=tuple(reasons))
+
+
+def _shares(added: Mapping[str, float], said: Mapping[str, float]) -> tuple[EvidenceShare, ...]:
+    """What each kind of evidence adds to a logit, the weightiest first, with its score if it has one."""
+    shares = (
+        EvidenceShare(kind, rounded(weight), rounded(said[kind]) if kind in said else None)
+        for kind, weight in added.items()
+    )
+    return tuple(sorted(shares, key=lambda one: -abs(one.weight)))
+
+
+def _at(values: Mapping[str, NDArray[np.float32]], column: int) -> dict[str, float]:
+    return {kind: float(of_labels[column]) for kind, of_labels in values.items()}
 
 
 def _mean_scores(scorer: Any, documents: EncodedDocuments) -> NDArray[np.float32]:
@@ -145,10 +154,13 @@ def explain_words_matrix(scorer: Any, document: EncodedDocuments, columns: Seque
     found = trace(network, [torch.from_numpy(array).to(device) for array in arrays])
     shares = [found.row_shares(column) for column in columns]
     rows = (None if share is None else _row_shares(graph, share) for share in shares)
-    reasons = zip(explain_occlusion(scorer, document, columns).reasons, rows, strict=True)
+    parts = scorer.logit_parts(document)
+    said = {name: member.scores(document)[0] for name, member in scorer.members.items()}
+    evidence = (_shares(_at(parts, column), _at(said, column)) for column in columns)
+    reasons = zip(explain_occlusion(scorer, document, columns).reasons, rows, evidence, strict=True)
     return Evidence(
         "occlusion",
-        tuple(replace(one, rows=given) for one, given in reasons),
+        tuple(replace(one, rows=given, evidence=parts) for one, given, parts in reasons),
         describe_rows(graph, found.attention),
         describe_graph(graph),
     )

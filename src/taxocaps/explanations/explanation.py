@@ -83,10 +83,11 @@ class RowShare:
 
 @dataclass(frozen=True)
 class EvidenceShare:
-    """What a kind of evidence adds to the logit of a label in a joined model.
+    """What a kind of evidence adds to the logit of a label in a joined model, or in a network with a prior.
 
     Attributes:
-        kind: A member, or `name`, `frequency`, `rank`, `taxonomy`, `length` or `members together`.
+        kind: A member, `name`, `frequency`, `rank`, `taxonomy`, `length` or `members together`; in a network with a
+            prior `linear` or `network`.
         weight: Below 0 it speaks against the label.
         score: What a member itself says, from 0 to 1; None for other kinds.
     """
@@ -104,7 +105,7 @@ class LabelReasons:
         label: The label.
         words: The words that weigh anything, the weightiest first.
         rows: What was routed to the label, the largest share first; None in models without capsules of rows.
-        evidence: What each kind of evidence adds in a joined model, the weightiest first.
+        evidence: What each kind of evidence adds, the weightiest first; nothing in models with one kind.
     """
 
     label: str

@@ -70,6 +70,15 @@ class ModelConfig(Config):
         """About how long one core takes to fit the model once; a rule of thumb that is the same on all machines."""
         return 0.0
 
+    def as_member(self) -> Self:
+        """The options of such a model where it is a member of a joined one."""
+        return self
+
+    @property
+    def portable(self) -> Self:
+        """As a model's folder has it: what lies in that folder has its name there, not its place on this machine."""
+        return self
+
     @property
     def gives_unseen(self) -> bool:
         """Whether labels of the taxonomy that no training document carries get columns, too."""
@@ -114,7 +123,7 @@ class Examples:
 
 @dataclass(frozen=True)
 class FitContext:
-    """How a scorer is fitted, as far as it does not change the result.
+    """How a scorer is fitted, as far as its options do not say it.
 
     Attributes:
         folder: Where checkpoints go.
@@ -122,6 +131,7 @@ class FitContext:
         threads: Threads of compiled parts.
         progress: Told where the work stands.
         tell: Told what a person should know, such as the memory that training will take.
+        epochs: How many epochs are enough, if an earlier fit with validation documents has shown it.
     """
 
     folder: Path
@@ -129,6 +139,7 @@ class FitContext:
     threads: int = 1
     progress: Progress = silent
     tell: Callable[[str], None] = lambda message: None
+    epochs: int | None = None
 
     def within(self, *names: str) -> "FitContext":
         """The same for a part of the work, in a folder of its own."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ __all__ = [
     "add_ancestors",
     "apply_hierarchy",
     "choose_labels",
+    "count_labels",
     "fit_calibration",
     "raise_ancestors",
 ]
@@ -117,11 +118,22 @@ class HeldOut:
     counts: NDArray[np.int64]
     models: NDArray[np.int64]
 
+    @classmethod
+    def of_folds(cls, labels: csr_array, scores: Scores, folds: NDArray[np.int64]) -> Self:
+        """Out-of-fold scores of documents, whose folds are numbers from 0."""
+        counts = [count_labels(labels[folds != fold]) for fold in range(int(folds.max()) + 1)]
+        return cls(labels, scores, np.stack(counts), folds)
+
     @property
     def total_counts(self) -> NDArray[np.int64]:
         """Documents of each label that the models have learned from together, at most; int64 [L]."""
         found: NDArray[np.int64] = self.counts.max(axis=0)
         return found
+
+
+def count_labels(labels: csr_array) -> NDArray[np.int64]:
+    """The number of documents of each label, of CSR [documents, L]; int64 [L]."""
+    return np.asarray(labels.sum(axis=0)).ravel().astype(np.int64)
 
 
 @dataclass(frozen=True)

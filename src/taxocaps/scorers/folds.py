@@ -5,9 +5,10 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
 from taxocaps.encoding.documents import EncodedDocuments
+from taxocaps.scorers.base import Examples
 from taxocaps.text.tokens import Tokens
 
-__all__ = ["assign_folds", "near_copies"]
+__all__ = ["assign_folds", "document_folds", "near_copies"]
 
 _BANDS, _ROWS = 5, 4
 """Documents are near copies if the four smallest hashes agree in one of five bands: with 90 % of their phrases in
@@ -15,6 +16,23 @@ common nearly always, with 60 % every second time, with 20 % one time in a hundr
 
 _PHRASE = 3
 """Words of a phrase; single words would make near copies of all documents of one subject."""
+
+
+def document_folds(examples: Examples, count: int, seed: int = 0, fewest: int = 2) -> NDArray[np.int64] | None:
+    """The fold of each document, near copies in one; None if fewer than `fewest` documents differ.
+
+    Args:
+        examples: The documents with their labels.
+        count: Number of folds, at most; there are no more than documents that differ.
+        seed: Random seed.
+        fewest: With fewer documents that differ there are no folds.
+
+    Returns:
+        int64 [documents].
+    """
+    groups = near_copies(examples.documents, seed)
+    different = len(np.unique(groups))
+    return None if different < fewest else assign_folds(examples.labels, groups, min(count, different), seed)
 
 
 def assign_folds(labels: csr_array, groups: NDArray[np.int64], count: int, seed: int = 0) -> NDArray[np.int64]:

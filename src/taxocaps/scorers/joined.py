@@ -100,6 +100,11 @@ class JoinedModelConfig(ModelConfig):
         return self
 
     @property
+    def portable(self) -> Self:
+        """With members as they lie in their folders."""
+        return self.replace(members={name: config.portable for name, config in self.members.items()})
+
+    @property
     def used(self) -> dict[str, ModelConfig]:
         """The members that are not left out."""
         return {name: config for name, config in self.members.items() if name not in self.without}
@@ -249,15 +254,15 @@ class JoinedScorer(Scorer):
     def _readings(self, documents: EncodedDocuments) -> Iterator[tuple[str, EncodedDocuments]]:
         """For each member the documents as it reads them; a text is read once for all members that read it alike."""
         raw = documents.tokens if documents.indices is None else documents.tokens.select(documents.indices)
-        known: dict[TextConfig, Tokens] = {}
+        known: dict[tuple[TextConfig, bool], Tokens] = {}
         for name, member in self.members.items():
             encoder = member.encoder
             tokens = raw
             if self.config.text.tokenizer == "raw":
-                config = encoder.pipeline.config
-                if config not in known:
-                    known[config] = encoder.pipeline.reread(raw)
-                tokens = known[config]
+                reading = encoder.pipeline.config, encoder.reads_raw
+                if reading not in known:
+                    known[reading] = encoder.reread_tokens(raw)
+                tokens = known[reading]
             yield name, EncodedDocuments((), tokens, encoder.encode_tokens(tokens))
 
     def _standing(self, name: str, truth: csr_array, scores: Dense) -> Standing:

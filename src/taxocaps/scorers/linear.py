@@ -17,7 +17,7 @@ from taxocaps.errors import CorpusError, ModelError
 from taxocaps.linear.config import LinearConfig
 from taxocaps.linear.methods import METHODS, Classifiers, word_contributions
 from taxocaps.linear.model import LinearTask, LinearWeights
-from taxocaps.metrics.calibration import logistic
+from taxocaps.metrics.calibration import logistic, logit
 from taxocaps.metrics.thresholds import best_threshold
 from taxocaps.progress import Progress, silent
 from taxocaps.results import FitReport
@@ -94,6 +94,22 @@ class LinearScorer(Scorer):
 
             scores[inside] = within.kept("scores", score)
         return CrossFit(FitReport(), scores)
+
+    def continue_from(self, other: "LinearScorer", training: Examples) -> None:
+        """Take the weights of another scorer; a label that it does not know has the share of its training documents.
+
+        Args:
+            other: A fitted scorer of one-vs-rest classifiers, whose labels are among those of this one.
+            training: The documents that tell how frequent new labels are.
+        """
+        rows = [self.classes.names.index(name) for name in other.classes.names]
+        shape = (len(self.classes), len(other.classes))
+        placed = csr_array((np.ones(len(rows), np.float32), (rows, range(len(rows)))), shape)
+        shares = (np.asarray(training.labels.sum(axis=0)).ravel() + 0.5) / (len(training) + 1)
+        intercept = logit(shares).astype(np.float32)
+        intercept[rows] = other.weights.intercept
+        self.weights = LinearWeights(csr_array(placed @ other.weights.coef), intercept)
+        self._take(other.bag)
 
     def scores(self, documents: EncodedDocuments) -> NDArray[np.float32]:
         """How well each label fits each document; a document without a known word has no score."""

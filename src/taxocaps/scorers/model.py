@@ -29,10 +29,11 @@ from taxocaps.scorers.decision import (
     add_ancestors,
     apply_hierarchy,
     choose_labels,
+    count_labels,
     fit_calibration,
     raise_ancestors,
 )
-from taxocaps.scorers.folds import assign_folds, near_copies
+from taxocaps.scorers.folds import document_folds
 from taxocaps.taxonomy.tree import VIRTUAL_ROOT
 
 __all__ = ["FittedModel", "ModelName", "fit_model", "hold_out"]
@@ -259,7 +260,7 @@ class FittedModel:
 
     def _measured(self, truth: csr_array, own: NDArray[np.float32]) -> tuple[csr_array, NDArray[np.float32]]:
         """Labels and scores as they are measured: those of columns that no document carries owe nothing to others."""
-        is_idle = (self.counts == 0) & (_count(truth) == 0)
+        is_idle = (self.counts == 0) & (count_labels(truth) == 0)
         by_themselves = self._chosen(own, _AS_TRAINED)
         chosen = apply_hierarchy(by_themselves, self.hierarchy, self.classes)
         return csr_array(np.where(is_idle, by_themselves, chosen)), np.where(is_idle, own, self.consistent(own))
@@ -310,7 +311,7 @@ def fit_model(
     if validation is not None and scorer.pools_validation:
         context.tell("validation documents are learned from, too: thresholds come from out-of-fold scores of all")
         training, validation = training.with_others(validation), None
-    decision, counts = scorer.config.decision, _count(training.labels)
+    decision, counts = scorer.config.decision, count_labels(training.labels)
     rare = {name: int(count) for name, count in zip(scorer.classes.names, counts, strict=True) if 0 < count <= _FEW}
     titles = (scorer.classes.taxonomy.title(label, scorer.config.text.language) for label in rare)
     named = [label if title == label else f"{title} ({label})" for label, title in zip(rare, titles, strict=True)]
@@ -352,13 +353,13 @@ def _fit(
     folds = _folds(scorer, training)
     if folds is not None:
         found = scorer.cross_fit(training, folds, context)
-        counts = [_count(training.labels[folds != fold]) for fold in range(int(folds.max()) + 1)]
-        return found.report, HeldOut(training.labels, found.scores, np.stack(counts), folds)
+        return found.report, HeldOut.of_folds(training.labels, found.scores, folds)
     part, held_out = hold_out(training, scorer.config.validation, scorer.seed)
     report = scorer.fit(part, held_out, context.within("held-out"))
     raw = _held_out(scorer.scores(held_out.documents), held_out, part)
     if part is not training:
-        scorer.fit(training, None, context.called("all documents").within("all"))
+        again = replace(context.called("all documents").within("all"), epochs=report.best_epoch or None)
+        scorer.fit(training, None, again)
     return report, raw
 
 
@@ -367,20 +368,11 @@ def _folds(scorer: Scorer, training: Examples) -> NDArray[np.int64] | None:
     wanted = scorer.folds_for(len(training))
     if wanted < 2:
         return None
-    groups = near_copies(training.documents, scorer.seed)
-    different = len(np.unique(groups))
-    if different < (2 if scorer.pools_validation else _TOO_FEW_TO_SPLIT):
-        return None
-    return assign_folds(training.labels, groups, min(wanted, different), scorer.seed)
+    return document_folds(training, wanted, scorer.seed, 2 if scorer.pools_validation else _TOO_FEW_TO_SPLIT)
 
 
 def _held_out(scores: NDArray[np.float32], examples: Examples, training: Examples) -> HeldOut:
-    return HeldOut(examples.labels, scores, _count(training.labels)[None], np.zeros(len(examples), np.int64))
-
-
-def _count(labels: csr_array) -> NDArray[np.int64]:
-    """The documents of each label; int64 [L]."""
-    return np.asarray(labels.sum(axis=0)).ravel().astype(np.int64)
+    return HeldOut(examples.labels, scores, count_labels(training.labels)[None], np.zeros(len(examples), np.int64))
 
 
 def hold_out(examples: Examples, share: float, seed: int) -> tuple[Examples, Examples]:
@@ -397,7 +389,7 @@ def hold_out(examples: Examples, share: float, seed: int) -> tuple[Examples, Exa
     if count < _TOO_FEW_TO_SPLIT:
         return examples, examples
     order = np.random.default_rng(seed).permutation(count)
-    wanted, left = max(1, round(share * count)), _count(examples.labels)
+    wanted, left = max(1, round(share * count)), count_labels(examples.labels)
     chosen: list[int] = []
     for document in order.tolist():
         columns = examples.labels.indices[examples.labels.indptr[document] : examples.labels.indptr[document + 1]]

@@ -1,12 +1,12 @@
 """The files of a model's folder: which there are, and whether they are complete; light, so that errors come at once."""
 
-import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from taxocaps.errors import ModelError
+from taxocaps.files import digest
 
 __all__ = ["FORMAT", "MODEL_FILES", "UNHASHED", "check_files", "digest", "file_names", "is_model", "read_versions"]
 
@@ -14,7 +14,7 @@ FORMAT = "taxocaps-model/2"
 UNHASHED = {"versions.json", "README.md", "metrics.json", "history.csv", "report.html"}
 MODEL_FILES = frozenset(
     {"config.yaml", "vocabulary.tsv", "taxonomy.json", "labels.json", "weights.safetensors", "thresholds.json"}
-    | {"stop_words.txt", "members"}
+    | {"stop_words.txt", "members", "encoder"}
     | UNHASHED
 )
 """What the folder of a model usually holds; a scorer of another package may write more."""
@@ -71,9 +71,3 @@ def check_files(folder: Path) -> None:
             raise ModelError(f"{path}: is missing from the model; copy the model again, or train it anew")
         if name != "thresholds.json" and digest(path) != expected:  # thresholds may be set by hand
             raise ModelError(f"{path}: damaged or changed; copy the model again, or train it anew")
-
-
-def digest(path: Path) -> str:
-    """The hash of a file, as `versions.json` has it."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -2,10 +2,10 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import torch
@@ -15,13 +15,21 @@ from pydantic import create_model
 from taxocaps.config import Config
 from taxocaps.encoding.documents import EncodedDocuments
 from taxocaps.encoding.encoders import ENCODERS, Encoding
+from taxocaps.encoding.pieces import EncoderConfig
 from taxocaps.encoding.words import count_words, learn_vectors, vocabulary_ids
 from taxocaps.errors import ConfigError, CorpusError, ModelError, TaxoCapsError
-from taxocaps.nn.network import Estimate, Network, Sizes
+from taxocaps.linear.model import Nodes
+from taxocaps.metrics.calibration import logit
+from taxocaps.nn.network import UNKNOWN, Estimate, Network, Sizes
 from taxocaps.nn.networks import NETWORKS
+from taxocaps.nn.prior import Prior
 from taxocaps.results import FitReport
 from taxocaps.scorers.base import Examples, FitContext, ModelConfig, Scorer, Workload
+from taxocaps.scorers.decision import Calibration, HeldOut, count_labels, fit_calibration
+from taxocaps.scorers.folds import document_folds
+from taxocaps.scorers.linear import LinearModelConfig, LinearScorer
 from taxocaps.scorers.objectives import OBJECTIVES, LossConfig
+from taxocaps.scorers.pretrained import copy_encoder, describe_tuning, load_reader, seconds_to_read
 from taxocaps.taxonomy.embedding import LabelVectorsConfig, train_label_vectors, unit_vectors
 from taxocaps.taxonomy.walks import WalkConfig
 from taxocaps.text.vectors import VectorsConfig
@@ -29,11 +37,11 @@ from taxocaps.text.vocabulary import Vocabulary, VocabularyConfig
 from taxocaps.training.batches import score_documents
 from taxocaps.training.config import TrainingConfig
 
-__all__ = ["NetworkInputs", "NetworkModelConfig", "NetworkScorer", "describe_memory"]
+__all__ = ["NetworkInputs", "NetworkModelConfig", "NetworkScorer", "PriorConfig", "describe_memory"]
 
 _PER_DOCUMENT, _PER_LABEL = 4e-3, 1e-5
 """Seconds of one core for a document in an epoch, and what each label adds: networks of usual sizes are much alike."""
-_VOCABULARY, _WEIGHTS = "vocabulary.tsv", "weights.safetensors"
+_VOCABULARY, _WEIGHTS, _ENCODER = "vocabulary.tsv", "weights.safetensors", "encoder"
 
 
 class NetworkModelConfig(ModelConfig):
@@ -56,12 +64,22 @@ class NetworkModelConfig(ModelConfig):
     @property
     def encodings(self) -> Mapping[str, Config]:
         """The encodings that the network reads, each with its options."""
-        return {name: getattr(self, ENCODERS[name].Config.section) for name in _network_type(self).reads}
+        found = {name: getattr(self, ENCODERS[name].Config.section) for name in _network_type(self).reads}
+        pretrained = _encoder_of(self)
+        return found if pretrained is None else {**found, str(pretrained.encoding): pretrained}
 
     def seconds(self, workload: Workload) -> float:
-        """Time goes with documents and epochs; more labels make a network larger."""
-        visits = workload.documents * self.training.for_documents(workload.documents).epochs
-        return visits * (_PER_DOCUMENT + _PER_LABEL * workload.labels)
+        """Time goes with documents and epochs; more labels make a network larger, and an encoder reads all words."""
+        epochs = self.training.for_documents(workload.documents).epochs
+        pretrained = _encoder_of(self)
+        reading = 0.0 if pretrained is None else seconds_to_read(pretrained, workload.words, epochs)
+        return workload.documents * epochs * (_PER_DOCUMENT + _PER_LABEL * workload.labels) + reading
+
+    @property
+    def portable(self) -> Self:
+        """With the encoder that lies in the model's own folder."""
+        pretrained = _encoder_of(self)
+        return self if pretrained is None else self.replace(encoder=pretrained.replace(folder=_ENCODER))
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The classes of configurations are made when they are needed, and have no name that pickle would find.
@@ -72,6 +90,19 @@ def _restore(options: Mapping[str, Any]) -> NetworkModelConfig:
     return NetworkScorer.config_type(options).model_validate(options)
 
 
+class PriorConfig(Config):
+    """What a network adds to.
+
+    Attributes:
+        kind: `linear` for a linear model over the same words: what it says of documents it has not seen is a prior, and
+            the network learns what it misses; `none` for a network alone.
+    """
+
+    section: ClassVar[str] = "prior"
+
+    kind: Literal["none", "linear"] = "linear"
+
+
 class _PointwiseModelConfig(NetworkModelConfig):
     """The options of a network that scores each label on its own.
 
@@ -79,18 +110,31 @@ class _PointwiseModelConfig(NetworkModelConfig):
         loss: The training loss.
         walks: The random walks on the taxonomy.
         label_vectors: The label vectors learned from them.
+        prior: What the network adds to.
     """
 
     loss: LossConfig = LossConfig()
     walks: WalkConfig = WalkConfig()
     label_vectors: LabelVectorsConfig = LabelVectorsConfig()
+    prior: PriorConfig = PriorConfig()
+
+    def seconds(self, workload: Workload) -> float:
+        """The network, and the linear model with its folds."""
+        linear = LinearModelConfig()
+        fits = 1 + linear.fold_cost * linear.folds if self.prior.kind == "linear" else 0
+        return super().seconds(workload) + fits * linear.seconds(workload)
+
+    def as_member(self) -> Self:
+        """Without a linear model of its own: a joined model has better ones."""
+        return self.replace(prior=PriorConfig(kind="none"))
 
 
 @cache
 def _config_type(kind: str) -> type[NetworkModelConfig]:
     """The options of models with one kind of network."""
     network = NETWORKS[kind]
-    configs = [ENCODERS[name].Config for name in network.reads]
+    configs: list[Any] = [ENCODERS[name].Config for name in network.reads]
+    configs += [EncoderConfig] if network.reads_context else []
     sections: dict[str, Any] = {config.section: (config, config()) for config in configs}
     return create_model(
         f"{network.__name__}ModelConfig",
@@ -103,11 +147,21 @@ def _config_type(kind: str) -> type[NetworkModelConfig]:
 
 @dataclass(frozen=True, eq=False)
 class NetworkInputs:
-    """What a network reads: the arrays of its encodings, with words as ids of its vocabulary."""
+    """What a network reads: the arrays of its encodings, with words as ids of its vocabulary.
+
+    Attributes:
+        documents: The documents.
+        encodings: Those that the network always reads.
+        word_ids: From word ids of the encodings to those of the vocabulary.
+        context: The encoding with contextual vectors, or pieces, of words.
+        linear: The logits of a linear model, [documents, L].
+    """
 
     documents: EncodedDocuments
     encodings: tuple[Encoding, ...]
     word_ids: NDArray[np.int32]
+    context: Encoding | None = None
+    linear: NDArray[np.float32] | None = None
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
@@ -115,13 +169,39 @@ class NetworkInputs:
         return np.asarray(self.encodings[0].lengths)
 
     def arrays(self, documents: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
-        """The arrays of some documents, those of one encoding after those of another; each is [B, ...]."""
-        found: list[NDArray[Any]] = []
-        for encoding in self.encodings:
-            words, *others = encoding.arrays(documents)
-            found += [self.word_ids[words], *others]
+        """The arrays of some documents, those of one encoding after those of another; each is [B, ...].
+
+        At the end there are, with a context, the slots of the words of the first encoding, those of the words of the
+        context, and its vectors or pieces; and what a linear model says, if there is one.
+        """
+        read = [encoding.arrays(documents) for encoding in self.encodings]
+        found = [array for words, *others in read for array in (self.word_ids[words], *others)]
+        if self.context is not None:
+            known, given = self.context.arrays(documents)
+            found += [*_slots(read[0][0], known), given]
         self.documents.release_pages()
-        return tuple(found)
+        return tuple(found) if self.linear is None else (*found, self.linear[documents])
+
+
+def _linear_logits(scores: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The logits of a linear model; NaN for a document in which it knows no word."""
+    return np.where(scores.any(axis=1, keepdims=True), logit(scores), np.nan).astype(np.float32)
+
+
+def _slots(words: NDArray[Any], known: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The slot of each word: its number from 1 among the distinct words of its document that have a context, or 0.
+
+    Shapes:
+        words: [B, ...]; known: [B, X]; returns the same shapes.
+    """
+    found = np.zeros(words.shape, np.int64), np.zeros(known.shape, np.int64)
+    for document, row in enumerate(known):
+        distinct = np.unique(row[row > UNKNOWN])
+        if len(distinct):
+            for slots, ids in zip(found, (words[document], row), strict=True):
+                place = np.minimum(np.searchsorted(distinct, ids), len(distinct) - 1)
+                slots[document] = np.where(distinct[place] == ids, place + 1, 0)
+    return found
 
 
 class NetworkScorer(Scorer):
@@ -131,6 +211,8 @@ class NetworkScorer(Scorer):
 
     objective: Any
     """The network joined with its loss."""
+    linear: LinearScorer | None = None
+    """The linear model whose word the network adds to."""
 
     @classmethod
     def config_type(cls, options: Mapping[str, Any]) -> type[NetworkModelConfig]:
@@ -149,16 +231,21 @@ class NetworkScorer(Scorer):
         """Learn vocabulary, word vectors and label vectors, then train the network."""
         from taxocaps.training.trainer import LabelledInputs, train
 
+        linear = self._fit_linear(training, context)  # [documents, L]
         vectors = self._learn_words(training.documents, context)
         self.objective = self._make_objective(vectors.shape[1], self._label_vectors(context))
-        context.tell(self._describe(vectors.shape[1]))
+        context.tell(self._describe(vectors.shape[1], training.documents))
         self._set_weights(vectors)
-        self.objective.prepare(torch.from_numpy(np.asarray(training.labels.sum(axis=0)).ravel()))
+        counts = torch.from_numpy(count_labels(training.labels))  # [L]
+        self.objective.prepare(counts, len(training), is_new=self.start is None)
+        if self.linear is not None:
+            self._set_prior(training)
+        inputs = replace(self.inputs(training.documents), linear=linear)
         return train(
             self.objective,
-            LabelledInputs(self.inputs(training.documents), training.labels),
-            None if validation is None else LabelledInputs(self.inputs(validation.documents), validation.labels),
-            self.config.training,
+            LabelledInputs(inputs, training.labels),
+            None if validation is None else LabelledInputs(self._with_linear(validation.documents), validation.labels),
+            self._training(context),
             folder=context.folder / "checkpoints",
             seed=self.seed,
             resume=context.resume,
@@ -166,11 +253,33 @@ class NetworkScorer(Scorer):
         )
 
     def scores(self, documents: EncodedDocuments) -> NDArray[np.float32]:
-        """The length of each label's capsule, or the output of a dense head; a document without words has none."""
-        inputs = self.inputs(documents)
+        """The length of each label's capsule, or the output of a dense head, with what the linear model adds.
+
+        A document without words has none.
+        """
+        inputs = self._with_linear(documents)
         scores = score_documents(self.objective, inputs, len(self.classes), device=_device(self.config.training.device))
         scores[inputs.lengths == 0] = 0
         return scores
+
+    def logit_parts(self, document: EncodedDocuments) -> Mapping[str, NDArray[np.float32]]:
+        """What the linear model and the network add to the logits of one document, [L] each; empty without a prior."""
+        if self.linear is None:
+            return {}
+        device = next(self.objective.parameters()).device
+        arrays = self._with_linear(document).arrays(np.zeros(1, np.int64))
+        with torch.inference_mode():
+            parts = self.objective.eval().parts(tuple(torch.from_numpy(array).to(device) for array in arrays))  # [1, L]
+        return dict(zip(("linear", "network"), (part[0].cpu().numpy() for part in parts), strict=True))
+
+    @property
+    def members(self) -> Mapping[str, Scorer]:
+        """The linear model, if there is one."""
+        return {} if self.linear is None else {"linear": self.linear}
+
+    def knows(self, word: str) -> bool:
+        """Whether the network or the linear model knows a word."""
+        return super().knows(word) or (self.linear is not None and self.linear.knows(word))
 
     @property
     def network(self) -> Network:
@@ -182,7 +291,9 @@ class NetworkScorer(Scorer):
         """What the network reads of some documents."""
         reads = _network_type(self.config).reads
         word_ids = vocabulary_ids(documents.tokens.words, self.vocabulary)
-        return NetworkInputs(documents, tuple(map(documents.encoding, reads)), word_ids)
+        pretrained = _encoder_of(self.config)
+        context = None if pretrained is None else documents.encoding(str(pretrained.encoding))
+        return NetworkInputs(documents, tuple(map(documents.encoding, reads)), word_ids, context)
 
     @property
     def explainer(self) -> str:
@@ -191,16 +302,19 @@ class NetworkScorer(Scorer):
 
     @property
     def parameters(self) -> int:
-        """The number of weights of the network."""
-        return sum(parameter.numel() for parameter in self.network.parameters())
+        """The number of weights of the network, and of the linear model."""
+        own = sum(int(parameter.numel()) for parameter in self.objective.parameters())
+        return own + (0 if self.linear is None else self.linear.parameters)
 
     def _save(self, folder: Path) -> None:
-        """Write `vocabulary.tsv` and `weights.safetensors`."""
+        """Write `vocabulary.tsv` and `weights.safetensors`, and the pre-trained encoder, if there is one."""
         from safetensors.torch import save_file
 
         self.vocabulary.save(folder / _VOCABULARY)
-        state = {name: tensor.contiguous() for name, tensor in self.network.state_dict().items()}
+        state = {name: tensor.contiguous() for name, tensor in self.objective.state_dict().items()}
         save_file(state, folder / _WEIGHTS)
+        if (pretrained := _encoder_of(self.config)) is not None:
+            copy_encoder(pretrained, folder / _ENCODER)
         (folder / _WEIGHTS).chmod(0o644)  # it comes readable by its owner only, unlike all other files
 
     def _load(self, folder: Path) -> None:
@@ -209,13 +323,77 @@ class NetworkScorer(Scorer):
         self.vocabulary = Vocabulary.load(folder / _VOCABULARY)
         try:
             weights = load_file(folder / _WEIGHTS)
-            D = weights[_network_type(self.config).word_vectors_name].shape[1]
-            self.objective = self._make_objective(D)
-            self.network.load_state_dict(weights)
+            D = weights[f"network.{_network_type(self.config).word_vectors_name}"].shape[1]
+            self.objective = self._make_objective(D, pretrained=False)
+            self.objective.load_state_dict(weights)
         except TaxoCapsError:  # such as a tokenizer that is not installed
             raise
         except Exception as error:  # a damaged archive can fail in a dozen ways
             raise ModelError(f"{folder / _WEIGHTS}: damaged, or not the weights of this model") from error
+
+    def load(self, folder: Path) -> Self:
+        """Read what `save` wrote; the linear model and the pre-trained encoder, too, if there were any."""
+        if (pretrained := _encoder_of(self.config)) is not None:
+            self.config = self.config.replace(encoder=pretrained.replace(folder=str(folder / _ENCODER)))
+        if (folder / "members").exists():
+            self.linear = self._make_linear()
+        return super().load(folder)
+
+    def _training(self, context: FitContext) -> TrainingConfig:
+        """How to train: for as many epochs as were enough before, if that is known."""
+        config: TrainingConfig = self.config.training
+        return config if context.epochs is None else config.replace(epochs=context.epochs, min_steps=0)
+
+    def _make_linear(self) -> LinearScorer:
+        linear = LinearScorer(LinearModelConfig(text=self.config.text), self.classes, self.seed)
+        linear.threads = self.threads
+        return linear
+
+    def _fit_linear(self, training: Examples, context: FitContext) -> NDArray[np.float32] | None:
+        """Fit the linear model, if there is to be one; returns its logits, of documents that it has not seen."""
+        self.linear, self._calibration = None, Calibration()
+        prior = getattr(self.config, "prior", None)
+        if prior is None or prior.kind == "none":
+            return None
+        if self.start is not None:
+            return self._continue_linear(training)
+        folds = document_folds(training, LinearModelConfig().folds, self.seed)
+        if folds is None:
+            return None
+        self.linear = self._make_linear()
+        scores = self.linear.cross_fit(training, folds, context.called("linear model").within("linear")).scores
+        held_out = HeldOut.of_folds(training.labels, scores, folds)
+        self._calibration = fit_calibration(held_out, count_labels(training.labels))
+        return _linear_logits(scores)
+
+    def _continue_linear(self, training: Examples) -> NDArray[np.float32] | None:
+        """Take the linear model of the scorer to start from as it is; it says of new labels how frequent they are."""
+        assert self.start is not None
+        if self.start.linear is None:
+            return None
+        self.linear = self._make_linear()
+        self.linear.continue_from(self.start.linear, training)
+        return _linear_logits(self.linear.scores(training.documents))
+
+    def _set_prior(self, training: Examples) -> None:
+        """Start as the calibrated linear model, or as the prior of the scorer to start from."""
+        counts, calibration = count_labels(training.labels), self._calibration
+        curves = (np.broadcast_to(values, counts.shape) for values in (calibration.slopes, calibration.intercepts))
+        slopes, intercepts = (torch.tensor(np.ascontiguousarray(values)) for values in curves)
+        prior = self.objective.prior
+        prior.set_labels(torch.from_numpy(counts), len(training), slopes, intercepts)
+        if self.start is not None:
+            prior.continue_from(self.start.objective.prior, self._known_columns())
+
+    def _known_columns(self) -> list[int]:
+        """The columns of the labels of the scorer to start from, in their order."""
+        columns = {name: column for column, name in enumerate(self.classes.names)}
+        return [columns[name] for name in self.start.classes.names] if self.start is not None else []
+
+    def _with_linear(self, documents: EncodedDocuments) -> NetworkInputs:
+        """What the network reads of some documents, and what the linear model says of them."""
+        inputs = self.inputs(documents)
+        return inputs if self.linear is None else replace(inputs, linear=_linear_logits(self.linear.scores(documents)))
 
     def _learn_words(self, documents: EncodedDocuments, context: FitContext) -> NDArray[np.float32]:
         """The vocabulary and its vectors, those of the scorer to start from if there is one."""
@@ -236,8 +414,7 @@ class NetworkScorer(Scorer):
         state = self.network.state_dict()
         state[self.network.word_vectors_name] = torch.from_numpy(vectors)
         if self.start is not None:
-            columns = {name: column for column, name in enumerate(self.classes.names)}
-            known = [columns[name] for name in self.start.classes.names]
+            known = self._known_columns()
             for name, weights in self.start.network.state_dict().items():
                 axis = 1 if name in self.network.label_parameters else 0  # the first that must be the same
                 if name not in state or state[name].shape[axis:] != weights.shape[axis:]:
@@ -254,26 +431,40 @@ class NetworkScorer(Scorer):
         N, T = shape.pop("N", 0), shape.pop("T", 0)
         return Sizes(len(self.vocabulary), D, len(self.classes), N, T, shape)
 
-    def _describe(self, D: int) -> str:
+    def _describe(self, D: int, documents: EncodedDocuments) -> str:
         """A line about weights and memory, and what would take less if that is too much."""
         batch_size = self.config.training.batch_size
         found = _network_type(self.config).estimate(self.config.network, self._sizes(D), batch_size)
-        return f"the network has {self.parameters:,} weights" if found is None else describe_memory(found, batch_size)
+        line = f"the network has {self.parameters:,} weights" if found is None else describe_memory(found, batch_size)
+        pretrained = _encoder_of(self.config)
+        if pretrained is None or pretrained.weights == "frozen":
+            return line
+        lengths = documents.encoding("pieces").lengths
+        visits = len(documents) * self.config.training.for_documents(len(documents)).epochs
+        return f"{line}; {describe_tuning(pretrained, batch_size, visits, float(lengths.mean()))}"
 
-    def _make_objective(self, D: int, label_vectors: torch.Tensor | None = None) -> Any:
+    def _make_objective(self, D: int, label_vectors: torch.Tensor | None = None, *, pretrained: bool = True) -> Any:
         with torch.random.fork_rng(devices=()):
             torch.manual_seed(self.seed)
             network = _network_type(self.config)(self.config.network, self._sizes(D))
+            encoder = _encoder_of(self.config)
+            if encoder is not None and encoder.weights == "tuned" and network.context is not None:
+                network.context.reader = load_reader(encoder, pretrained=pretrained and self.start is None)
         make: Any = OBJECTIVES[network.objective]
-        return make(network, getattr(self.config, "loss", None), label_vectors=label_vectors, edges=self._edges())
+        prior = {} if self.linear is None else {"prior": Prior(len(self.classes))}
+        loss = getattr(self.config, "loss", None)
+        return make(network, loss, label_vectors=label_vectors, edges=self._edges(), **prior)
 
     def _edges(self) -> torch.Tensor | None:
-        """The columns of parents and children, if labels are to be like their parents."""
+        """The columns of parents and children, if labels are to be like their parents; other nodes come after them."""
         loss = getattr(self.config, "loss", None)
         if loss is None or not loss.recursive:
             return None
-        edges = [(parent, child) for child, above in enumerate(self.classes.parents) for parent in above]
-        return torch.tensor(edges, dtype=torch.int64).view(-1, 2).T  # [2, E]
+        nodes = Nodes.of(self.classes)
+        others = np.setdiff1d(np.arange(len(nodes)), nodes.own)
+        index = np.argsort(np.concatenate([nodes.own, others]))  # of each node, its column or what comes after
+        edges = [(index[parent], index[child]) for child, above in enumerate(nodes.parents) for parent in above]
+        return torch.tensor(np.array(edges, np.int64)).view(-1, 2).T  # [2, E]
 
     def _label_vectors(self, context: FitContext) -> torch.Tensor | None:
         """The vectors of the labels, of length 1; None if all labels weigh the same."""
@@ -289,7 +480,10 @@ class NetworkScorer(Scorer):
             threads=context.threads,
             progress=lambda done, total: context.progress("learning label vectors", done, total),
         )
-        return torch.from_numpy(unit_vectors(vectors[[taxonomy.position(name) for name in self.classes.names]]))
+        positions = [taxonomy.position(name) for name in self.classes.names]
+        if loss.control == "permuted":
+            positions = np.random.default_rng(self.seed).permutation(positions).tolist()
+        return torch.from_numpy(unit_vectors(vectors[positions]))
 
 
 def _too_few(documents: int) -> Iterator[str]:
@@ -346,6 +540,12 @@ def _gigabytes(count: int) -> str:
 
 def _network_type(config: Any) -> type[Network]:
     return NETWORKS[config.network.kind]
+
+
+def _encoder_of(config: Any) -> EncoderConfig | None:
+    """The options of the pre-trained encoder, if there is one."""
+    found: EncoderConfig | None = getattr(config, EncoderConfig.section, None)
+    return found if found is not None and found.folder is not None else None
 
 
 def _device(name: str) -> str:

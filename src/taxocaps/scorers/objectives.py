@@ -1,6 +1,6 @@
 """Training objectives: the scores of a network joined with a loss, labels weighted by the taxonomy."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, ClassVar, Literal
 
 import torch
@@ -8,11 +8,16 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from taxocaps.config import Between, Config
-from taxocaps.nn.losses import margin_loss, recursive_regularization
+from taxocaps.errors import ConfigError
+from taxocaps.nn.losses import cross_entropy, margin_loss, recursive_regularization
 from taxocaps.nn.network import Network, SequenceNetwork
+from taxocaps.nn.prior import Prior, log_odds
 from taxocaps.training.batches import Batch
 
 __all__ = ["OBJECTIVES", "LossConfig", "PointwiseObjective", "SequenceObjective"]
+
+_LEAST_SHARE = 0.01
+"""With the margin loss no score begins below this, whatever its margins."""
 
 _Share = Annotated[float, Between(0, 1)]
 
@@ -25,12 +30,19 @@ class LossConfig(Config):
         label_weights: Weights of negative labels: uniform, or by their distance in the taxonomy.
         p: With `label_weights=taxonomy`, the factor of the negatives: a number, `sum-to-one` (the weights of a
             document's negatives add up to 1) or `approximate` (the paper's approximation of that).
-        floor: The least weight of a negative. The vectors of siblings can be almost equal; without a floor the loss
-            would never tell such labels apart. The paper has none.
+        siblings: What the weights are for. `apart`: labels that are near each other in the taxonomy must be told apart,
+            and weigh at least half as much as others. `together`: they will come together in documents although they
+            do not in training, so that the loss need not tell them apart, as in the paper.
+        floor: The least weight of a negative, in place of what `siblings` says: 0.5 or 0.
+        control: With `label_weights=taxonomy`, what the weights are compared with: `permuted` gives the vectors of
+            labels to other labels, drawn at random, `constant` gives every negative the mean weight of all pairs of
+            labels. A gain that a control has too is not one of the taxonomy.
         upper: The margin m+: above this score, a label of the document costs nothing.
         lower: The margin m-: below this score, any other label costs nothing.
         down: The weight lambda of negatives relative to positives.
         recursive: Strength of the regularisation that draws the output weights of a label to those of its parents.
+        start: The scores of labels before training, of networks that return logits: their frequencies in the training
+            documents, or one half for all.
     """
 
     section: ClassVar[str] = "loss"
@@ -38,11 +50,30 @@ class LossConfig(Config):
     kind: Literal["margin", "cross-entropy"] = "margin"
     label_weights: Literal["uniform", "taxonomy"] = "taxonomy"
     p: Annotated[float, Between(0, 1e6)] | Literal["sum-to-one", "approximate"] = 1.0
-    floor: _Share = 0.5
+    siblings: Literal["apart", "together"] = "apart"
+    floor: _Share | None = None
+    control: Literal["none", "permuted", "constant"] = "none"
     upper: _Share = 0.9
     lower: _Share = 0.1
     down: Annotated[float, Between(0, 1e6)] = 1.5
     recursive: Annotated[float, Between(0, 1e6)] = 0.0
+    start: Literal["frequencies", "half"] = "frequencies"
+
+    def model_post_init(self, context: object, /) -> None:
+        """Check that there are weights to compare with."""
+        if self.control != "none" and self.label_weights == "uniform":
+            raise ConfigError(f"loss.control={self.control} needs loss.label_weights=taxonomy; got uniform")
+
+    @property
+    def least_weight(self) -> float:
+        """The least weight of a negative.
+
+        >>> LossConfig().least_weight, LossConfig(siblings="together").least_weight, LossConfig(floor=0.2).least_weight
+        (0.5, 0.0, 0.2)
+        """
+        if self.floor is not None:
+            return self.floor
+        return 0.5 if self.siblings == "apart" else 0.0
 
 
 class PointwiseObjective(nn.Module):
@@ -55,6 +86,7 @@ class PointwiseObjective(nn.Module):
         *,
         label_vectors: Tensor | None = None,
         edges: Tensor | None = None,
+        prior: Prior | None = None,
     ) -> None:
         """Join them.
 
@@ -62,47 +94,89 @@ class PointwiseObjective(nn.Module):
             network: From the inputs of a batch to [B, L].
             config: The loss.
             label_vectors: [L, D] of length 1 each; with them, negatives near the labels of a document weigh less.
-            edges: [2, E] the columns of parents and of their children, for `loss.recursive`.
+            edges: [2, E] the columns of parents and of their children, for `loss.recursive`; indices from L on are
+                nodes of the taxonomy without a column, which get weights of their own.
+            prior: Adds what a linear model says, the last input of a batch. The network learns by its own loss, and
+                what both say together by cross entropy.
         """
         super().__init__()
         self.network = network
+        self.prior = prior
         self._config = config
         self.register_buffer("label_vectors", label_vectors, persistent=False)
         self.label_vectors: Tensor | None
         self.register_buffer("edges", edges, persistent=False)
         self.edges: Tensor | None
+        self.inner = nn.ParameterList(self._inner_weights())
 
-    def prepare(self, frequencies: Tensor) -> None:
-        """Take the number of training documents of each label, [L]; this loss does not need it."""
+    def prepare(self, frequencies: Tensor, documents: int, *, is_new: bool = True) -> None:
+        """Set the biases of a new network that returns logits, so that it starts from the frequencies of the labels.
+
+        With the margin loss no score begins below the lower margin: that costs nothing, and further down the sigmoid is
+        so flat that true labels would hardly come up again.
+
+        Args:
+            frequencies: The number of training documents of each label, [L].
+            documents: The number of training documents.
+            is_new: Whether the network has just been made; one that continues training keeps its biases.
+        """
+        if not is_new or self._config.start == "half" or self.network.output_type != "logits":
+            return
+        shares = (frequencies.float() + 0.5) / (documents + 1)  # [L], never 0 or 1
+        if self._config.kind == "margin":
+            shares = shares.clamp(min=max(self._config.lower, _LEAST_SHARE))  # [L]
+        named = dict(self.network.named_parameters())
+        with torch.no_grad():
+            for name in self.network.label_parameters:
+                if name in named and named[name].dim() == 1:
+                    named[name].copy_(shares.logit())
 
     def loss(self, batch: Batch) -> Tensor:
         """The mean over documents of the loss summed over labels, and what ties labels to their parents; []."""
-        return self._loss(self.network(*batch.inputs), batch.targets) + self._tie()
+        return self._measured(*self._outputs(batch), batch.targets) + self._tie()
 
     def scores(self, batch: Batch) -> Tensor:
         """How well each label fits each document, from 0 to 1; [B, L]."""
-        return self._as_scores(self.network(*batch.inputs))
+        own, joint = self._outputs(batch)  # [B, L], [B, L]
+        return self._as_scores(own) if joint is None else joint.sigmoid()
 
     def measure(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Loss and scores out of one pass through the network; [] and [B, L]."""
-        found = self.network(*batch.inputs)  # [B, L]
-        return self._loss(found, batch.targets), self._as_scores(found)
+        own, joint = self._outputs(batch)  # [B, L], [B, L]
+        return self._measured(own, joint, batch.targets), self._as_scores(own) if joint is None else joint.sigmoid()
+
+    def parts(self, inputs: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
+        """What prior and network add to the logits; [B, L] and [B, L]."""
+        assert self.prior is not None
+        *arrays, linear = inputs
+        return self.prior.parts(self._as_logits(self.network(*arrays)), linear)
+
+    def _outputs(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
+        """What the network says, [B, L], and the logits of network and prior together, if there is one, [B, L]."""
+        if self.prior is None:
+            return self.network(*batch.inputs), None
+        *inputs, linear = batch.inputs
+        own: Tensor = self.network(*inputs)  # [B, L]
+        return own, self.prior(self._as_logits(own), linear)
+
+    def _measured(self, own: Tensor, joint: Tensor | None, targets: Tensor) -> Tensor:
+        loss = self._loss(own, targets)  # []
+        return loss if joint is None else loss + cross_entropy(joint, targets)  # []
 
     def negative_weights(self, targets: Tensor) -> Tensor | None:
         """The weight of every label as a negative, alpha_k = clip(1 - max_t cos(vec(t), vec(k)), 0, 1); None for all 1.
 
-        Lifted to be at least `loss.floor`.
+        Lifted to be at least `LossConfig.least_weight`; with `loss.control=constant`, alpha is the same for all.
 
         Shapes:
             targets: [B, L]; returns [B, L].
         """
         if self.label_vectors is None:
             return None
-        vectors, far = self.label_vectors, targets.new_zeros(targets.shape[1])
-        carried = (row.nonzero().squeeze(1) for row in targets)  # of each document, [its labels]
-        nearest = [(vectors[labels] @ vectors.T).amax(dim=0) if len(labels) else far for labels in carried]  # [L] each
-        alpha = (1 - torch.stack(nearest)).clamp(0, 1)  # [B, L]
-        return self._config.floor + (1 - self._config.floor) * alpha  # [B, L]
+        is_constant = self._config.control == "constant"
+        alpha = _mean_alpha(self.label_vectors, targets) if is_constant else _alpha(self.label_vectors, targets)
+        least = self._config.least_weight
+        return least + (1 - least) * alpha  # [B, L]
 
     def _loss(self, found: Tensor, targets: Tensor) -> Tensor:
         config = self._config
@@ -122,19 +196,59 @@ class PointwiseObjective(nn.Module):
     def _tie(self) -> Tensor | float:
         if self.edges is None or not self._config.recursive:
             return 0.0
+        weights = self._label_matrices()  # each [L, H]
+        if len(self.inner):
+            weights = [torch.cat(pair) for pair in zip(weights, self.inner, strict=True)]  # each [nodes, H]
+        return self._config.recursive * sum(recursive_regularization(matrix, self.edges) for matrix in weights)  # []
+
+    def _label_matrices(self) -> list[Tensor]:
+        """The output weights of labels, [L, H] each; biases stay free."""
         weights = [self.network.get_parameter(name) for name in self.network.label_parameters]
-        matrices = [matrix.flatten(1) for matrix in weights if matrix.dim() > 1]  # [L, ...] each; biases stay free
-        return self._config.recursive * sum(recursive_regularization(matrix, self.edges) for matrix in matrices)  # []
+        return [matrix.flatten(1) for matrix in weights if matrix.dim() > 1]
+
+    def _inner_weights(self) -> Iterator[nn.Parameter]:
+        """Weights of nodes that have no column, [nodes, H] for each matrix of the labels, from 0."""
+        if self.edges is None or not self._config.recursive:
+            return
+        nodes = int(self.edges.max()) + 1 if self.edges.numel() else 0
+        for matrix in self._label_matrices():
+            if nodes > len(matrix):
+                yield nn.Parameter(torch.zeros(nodes - len(matrix), matrix.shape[1]))
 
     def _as_scores(self, found: Tensor) -> Tensor:
         return found.sigmoid() if self.network.output_type == "logits" else found
 
+    def _as_logits(self, found: Tensor) -> Tensor:
+        return found if self.network.output_type == "logits" else log_odds(found)
+
     def _cross_entropy(self, found: Tensor, targets: Tensor) -> Tensor:
         if self.network.output_type == "logits":
-            each = functional.binary_cross_entropy_with_logits(found, targets, reduction="none")  # [B, L]
-        else:
-            each = functional.binary_cross_entropy(found.clamp(0, 1), targets, reduction="none")  # [B, L]
+            return cross_entropy(found, targets)  # []
+        each = functional.binary_cross_entropy(found.clamp(0, 1), targets, reduction="none")  # [B, L]
         return each.sum(dim=1).mean()  # []
+
+
+def _alpha(vectors: Tensor, targets: Tensor) -> Tensor:
+    """The distance of each label from the nearest of each document; 1 for a document without labels.
+
+    Shapes:
+        vectors: [L, D]; targets: [B, L]; returns [B, L].
+    """
+    far = targets.new_zeros(targets.shape[1])  # [L]
+    carried = (row.nonzero().squeeze(1) for row in targets)  # of each document, [its labels]
+    nearest = [(vectors[labels] @ vectors.T).amax(dim=0) if len(labels) else far for labels in carried]  # [L] each
+    return (1 - torch.stack(nearest)).clamp(0, 1)  # [B, L]
+
+
+def _mean_alpha(vectors: Tensor, targets: Tensor) -> Tensor:
+    """The mean distance of two different labels, for every label of every document.
+
+    Shapes:
+        vectors: [L, D]; targets: [B, L]; returns [B, L].
+    """
+    pairs = torch.triu_indices(len(vectors), len(vectors), offset=1)  # [2, L (L - 1) / 2]
+    distances = (1 - vectors @ vectors.T).clamp(0, 1)[pairs[0], pairs[1]]  # [L (L - 1) / 2]
+    return torch.ones_like(targets) * (distances.mean() if distances.numel() else 1.0)  # [B, L]
 
 
 class SequenceObjective(nn.Module):
@@ -145,7 +259,7 @@ class SequenceObjective(nn.Module):
         super().__init__()
         self.network = network
 
-    def prepare(self, frequencies: Tensor) -> None:
+    def prepare(self, frequencies: Tensor, documents: int, *, is_new: bool = True) -> None:
         """Tell the network the number of training documents of each label, [L]."""
         self.network.set_frequencies(frequencies)
 

@@ -29,7 +29,7 @@ from taxocaps.taxonomy.writers import flat_nodes
 
 __all__ = ["load_model", "save_model"]
 
-_LIBRARIES = ("numpy", "scipy", "simplemma", "torch", "lightning")
+_LIBRARIES = ("numpy", "scipy", "simplemma", "torch", "lightning", "tokenizers", "transformers")
 
 
 def save_model(model: FittedModel, folder: Path) -> None:
@@ -82,7 +82,7 @@ def load_model(folder: Path, *, trust_code: bool = False) -> FittedModel:
         scorer.encoder  # noqa: B018 - made now, so that a tokenizer that is missing is noticed
         return FittedModel(
             name,
-            config,
+            scorer.config,
             scorer,
             calibration,
             thresholds,
@@ -103,7 +103,7 @@ def _write_config(model: FittedModel, folder: Path) -> None:
     """The options, with what they refer to: a model must not miss a file when it is moved."""
     import yaml
 
-    content = {**dataclasses.asdict(model.name), **model.config.as_mapping()}
+    content = {**dataclasses.asdict(model.name), **model.config.portable.as_mapping()}
     source = model.config.text.stop_words
     if source not in ("default", "none"):
         shutil.copyfile(source, folder / "stop_words.txt")

@@ -31,15 +31,29 @@ class WalkConfig(Config):
             reconstruct a taxonomy best (`docs/quality.md`). "meta-path", as in the paper: with equal probability to a
             parent and then to one of its children, or to a child and then to one of its parents. "steps": with equal
             probability to a parent or to a child. Where one direction is impossible, the other is taken.
-        length: Number of labels in a walk.
+        length: Number of labels in a walk; null for 500, as in the paper, or fewer where there are so many labels that
+            all walks together would have more than four million.
         per_label: Number of walks that start at each label.
     """
 
     section: ClassVar[str] = "walks"
 
     kind: WalkKind = "plain"
-    length: Annotated[int, AtLeast(1)] = 500
+    length: Annotated[int, AtLeast(1)] | None = None
     per_label: Annotated[int, AtLeast(1)] = 10
+
+    def length_for(self, labels: int) -> int:
+        """The length of walks in a taxonomy of so many labels.
+
+        >>> WalkConfig().length_for(100), WalkConfig().length_for(8_000), WalkConfig(length=7).length_for(8_000)
+        (500, 50, 7)
+        """
+        if self.length is not None:
+            return self.length
+        return max(_SHORTEST, min(_LONGEST, _MOST_STEPS // max(1, labels * self.per_label)))
+
+
+_LONGEST, _SHORTEST, _MOST_STEPS = 500, 10, 4_000_000
 
 
 def random_walks(taxonomy: Taxonomy, config: WalkConfig, *, seed: int = 0, threads: int = 1) -> NDArray[np.int32]:
@@ -59,7 +73,7 @@ def random_walks(taxonomy: Taxonomy, config: WalkConfig, *, seed: int = 0, threa
 
     parents, children = _neighbours(taxonomy)
     n_labels = len(parents[0]) - 1
-    walks = np.full((n_labels * config.per_label, config.length), PADDING, np.int32)
+    walks = np.full((n_labels * config.per_label, config.length_for(n_labels)), PADDING, np.int32)
     kind = {"meta-path": META_PATH, "steps": STEPS, "plain": PLAIN}[config.kind]
 
     def run(part: tuple[int, int]) -> None:

@@ -1,9 +1,10 @@
 """Encode a corpus: from a file of documents to a store on disk, in bounded memory, resumable."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.readers import CorpusConfig, ReadReport, read_documents
@@ -54,6 +55,7 @@ def encode(
     overwrite: bool = False,
     threads: int | None = None,
     progress: Progress = silent,
+    tell: Callable[[str], None] = lambda message: None,
     **options: object,
 ) -> EncodeReport:
     """Encode a corpus into a store, which every command takes in place of the corpus.
@@ -69,6 +71,7 @@ def encode(
         overwrite: Whether an `out` that exists is replaced, once the new one is complete.
         threads: Threads of compiled parts; by default one per core.
         progress: Told where the work stands.
+        tell: Told what a person should know, such as the time that a pre-trained encoder will take.
         options: Options by name, such as `model="SVM"` or `graph__window=4`.
 
     Returns:
@@ -84,9 +87,8 @@ def encode(
     documents = _documents(Path(corpus), config.corpus, encoder, report)
     try:
         with WorkFolder(out) as work:
-            manifest = write_store(
-                documents, encoder, work.result, cache=work.kept, source=str(corpus), progress=progress
-            )
+            reports: Any = {"progress": progress, "tell": tell}
+            manifest = write_store(documents, encoder, work.result, cache=work.kept, source=str(corpus), **reports)
             work.publish()
     except (OSError, WriteError) as error:
         reason = error if isinstance(error, OSError) else error.__cause__

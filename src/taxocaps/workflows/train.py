@@ -96,7 +96,7 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
     """Train a model.
 
     Documents are first encoded into stores in `out/.training`, unless they are stores already, and read from there. The
-    memory of training a network does not grow with their number; a linear model keeps their bags of words in memory.
+    memory of training a network alone does not grow with their number; a linear model keeps their bags in memory.
     Checkpoints lie there, too. When training is interrupted they stay, and another run can continue from there.
 
     Args:
@@ -128,7 +128,7 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
     state = [config.as_mapping(), taxonomy.fingerprint if taxonomy else None, str(files.start)]
     with TrainingFolder(Path(out), fingerprint(state), existing, keep=keep) as folder:
         run = _Run(files if folder.is_first_process else replace(files, test=None), config, folder.work, progress)
-        folder.check_sources(run.encode())
+        folder.check_sources(run.encode(tell))
         run.resolve_labels(taxonomy, start)
         if set(run.named_by) > {"id"}:
             tell(f"labels of documents: {describe_counts(run.named_by)}")
@@ -222,14 +222,14 @@ class _Run:
         self.unknown: Counter[str] = Counter()
         self.named_by: Counter[NamedBy] = Counter()
 
-    def encode(self) -> dict[str, str]:
+    def encode(self, tell: Callable[[str], None]) -> dict[str, str]:
         """Encode the documents of all parts; returns the hashes of what they were made from."""
         hashes = {}
         for name, path in self._paths.items():
             if is_store(path):
                 store, corpus = path, self._corpus(name)
             else:
-                store, corpus = self._write_store(name, path), None
+                store, corpus = self._write_store(name, path, tell), None
             self._documents[name] = open_documents(store, self._encoder, corpus, model=self._name)
             hashes[name] = str(read_manifest(store)["hashes"].get("source"))
         return hashes
@@ -301,7 +301,7 @@ class _Run:
         is_shared = paths.count(self._paths[name]) > 1 and corpus.split is None
         return corpus.replace(split=name) if is_shared else corpus
 
-    def _write_store(self, name: str, path: Path) -> Path:
+    def _write_store(self, name: str, path: Path, tell: Callable[[str], None]) -> Path:
         folder = self._folder / "stores" / name
         folder.mkdir(parents=True, exist_ok=True)
         write_store(
@@ -312,6 +312,7 @@ class _Run:
             source=str(path),
             progress=self._progress,
             stage={"train": "documents", "dev": "validation documents", "test": "test documents"}[name],
+            tell=tell,
         )
         return folder
 
