@@ -86,8 +86,12 @@ def _runs(row: Mapping[str, Any]) -> Iterator[Run]:
     folders = [row["data"]] if isinstance(row["data"], str) else row["data"]
     settings, options, tests = row.get("settings", []), row.get("options", {}), tuple(row.get("tests", ["test"]))
     for folder, seed, model, variant in product(folders, row["seeds"], models, row.get("variants", [[]])):
-        chosen = (*settings, *options.get(model, []), *variant)
+        alone = _ALONE if row.get("alone") and find_model(model).is_variant else ()
+        chosen = (*settings, *options.get(model, []), *variant, *alone)
         yield Run(folder, model, row.get("preset", "default"), seed, chosen, tests)
+
+
+_ALONE = ("prior.kind=none",)
 
 
 def read_results(path: Path = RESULTS) -> dict[str, dict[str, Any]]:

@@ -11,7 +11,7 @@ from grid import STATISTICS, Experiment, Run
 from tables import Table
 from taxocaps.catalogue.models import VARIANTS
 
-__all__ = ["Result", "number", "of_paper", "seeds", "spread", "table1", "table2", "table3", "table4", "table5"]
+__all__ = ["Result", "missing", "number", "of_paper", "seeds", "spread", "table1", "table2", "table3", "table5"]
 
 PAPER = Path(__file__).parent / "paper"
 Result = Mapping[str, Any]
@@ -71,7 +71,7 @@ def table3(experiment: Experiment, results: Mapping[str, Result]) -> Table:
         for run in experiment.runs
         if run.key in results
     ]
-    notes = [experiment.note, _options(experiment), _missing(experiment, results)]
+    notes = [experiment.note, _options(experiment), missing(experiment, results)]
     return Table(f"Table 3: {experiment.about}", header, rows, " ".join(filter(None, notes)))
 
 
@@ -114,55 +114,6 @@ def _options(experiment: Experiment) -> str:
     return f"Options apart from the preset: {'; '.join(listed)}." if listed else ""
 
 
-def table4(experiment: Experiment, results: Mapping[str, Result]) -> Table:
-    """From single-label to multi-label documents: chosen test documents and all, with tuned and fixed thresholds."""
-    paper = of_paper("table4")
-    header = (
-        *("model", "documents", "threshold", "micro P", "micro R", "micro F1", "samples P", "samples R", "samples F1"),
-        *("micro F1, learnable topics", "paper: P", "R", "F1"),
-    )
-    rows, ceilings = [], {}
-    for test in experiment.runs[0].tests:
-        for name, threshold in ((test, "tuned"), (f"{test} at 0.5", "0.5")):
-            for run in experiment.runs:
-                if run.key in results:
-                    found, theirs = results[run.key][name], paper[run.model] if name == "test" else {}
-                    rows.append((run.model, str(found["documents"]), threshold, *_transfer(found), *_three(theirs)))
-                    ceilings[found["documents"]] = _ceiling(found)
-    limits = ", ".join(f"{number(ceiling)} on {documents} documents" for documents, ceiling in ceilings.items())
-    note = (
-        "Wheat and corn have no document of their own to learn from: the highest micro-F1 over ten topics that can be "
-        f"reached is {limits}. Samples averages are over the eight learnable topics."
-    )
-    return Table(
-        f"Table 4: {experiment.about}", header, rows, f"{note if rows else ''} {_missing(experiment, results)}"
-    )
-
-
-def _transfer(found: Result) -> list[str]:
-    averages = [
-        found["flat"][kind][figure] for kind in ("micro", "samples") for figure in ("precision", "recall", "f1")
-    ]
-    return [number(value) for value in (*averages, _learnable(found))]
-
-
-def _three(row: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(row.get(figure, "") for figure in ("precision", "recall", "f1"))
-
-
-def _learnable(found: Result) -> float:
-    """Micro-F1 over the labels that training documents carry."""
-    rows = found["label_rows"]
-    right = sum(row["recall"] * row["support"] for row in rows)
-    return 2 * right / max(1, sum(row["support"] + row["predicted"] for row in rows))
-
-
-def _ceiling(found: Result) -> float:
-    """Micro-F1 of one who makes no mistake, but for the labels that no training document carries."""
-    known, unseen = sum(row["support"] for row in found["label_rows"]), sum(found["unseen"].values())
-    return 2 * known / (2 * known + unseen)
-
-
 def table5(experiment: Experiment, results: Mapping[str, Result]) -> Table:
     """Training time."""
     paper = of_paper("table5")
@@ -179,12 +130,12 @@ def table5(experiment: Experiment, results: Mapping[str, Result]) -> Table:
         if run.key in results and run.model in paper
     ]
     header = ("model", "CPU hours", "epochs", "peak memory", "paper: RCV1, GPU hours", "EUR-Lex, GPU hours")
-    return Table(f"Table 5: training time; {experiment.about}", header, rows, _missing(experiment, results))
+    return Table(f"Table 5: training time; {experiment.about}", header, rows, missing(experiment, results))
 
 
 def seeds(experiments: Iterable[Experiment], results: Mapping[str, Result], title: str) -> Table:
     """Mean and deviation over seeds of some experiments."""
-    rows, missing = [], []
+    rows, left = [], []
     for experiment in experiments:
         groups: dict[str, list[Run]] = {}
         for run in experiment.runs:
@@ -194,10 +145,17 @@ def seeds(experiments: Iterable[Experiment], results: Mapping[str, Result], titl
             if found:
                 metrics = [spread([flat[kind]["f1"] for flat in found]) for kind in ("micro", "macro")]
                 rows.append((name, str(len(found)), *metrics))
-        missing.append(_missing(experiment, results))
-    return Table(title, ("model", "seeds", "test micro", "test macro"), rows, " ".join(filter(None, missing)))
+        left.append(missing(experiment, results))
+    return Table(title, ("model", "seeds", "test micro", "test macro"), rows, " ".join(filter(None, left)))
 
 
-def _missing(experiment: Experiment, results: Mapping[str, Result]) -> str:
-    names = dict.fromkeys(run.model for run in experiment.runs if run.key not in results)
-    return f"Not run yet: {', '.join(names)}." if names else ""
+def missing(experiment: Experiment, results: Mapping[str, Result]) -> str:
+    """The models that were not run, and those not run with all seeds, in words."""
+    done = {run.name for run in experiment.runs if run.key in results}
+    partly: dict[str, bool] = {}
+    for run in experiment.runs:
+        if run.key not in results:
+            partly[run.model] = partly.get(run.model, True) and run.name in done
+    names = [[name for name, is_partly in partly.items() if is_partly == wanted] for wanted in (False, True)]
+    said = zip(("Not run yet", "Not run with all seeds yet"), names, strict=True)
+    return " ".join(f"{words}: {', '.join(found)}." for words, found in said if found)

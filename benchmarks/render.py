@@ -10,11 +10,12 @@ import argparse
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import transfer
 from beside import beside_tables, evidence_table, in_words, reliability, sure_table
 from figure5 import read_reconstructions
 from figures import draw_ablation, draw_reconstruction, draw_reliability, gains_in_words
 from grid import Experiment, estimate, read_grid, read_results
-from paper_tables import Result, number, of_paper, seeds, table1, table2, table3, table4, table5
+from paper_tables import Result, number, of_paper, seeds, table1, table2, table3, table5
 from peers import read_peers
 from tables import Table
 from taxocaps.catalogue.models import find_model
@@ -25,6 +26,8 @@ LEVEL = 0.005
 """A difference that another seed can turn round."""
 
 ABLATION = ("ablation", "control-margin", "paper-weights", "control-p")
+
+NETWORK = ("network-reuters", "network-eurlex", "network-debtags", "network-arxiv")
 
 EVIDENCE = ("evidence-reuters", "evidence-eurlex", "evidence-pydocs500")
 
@@ -88,6 +91,7 @@ def summary(grid: Mapping[str, Experiment], results: Mapping[str, Result], peers
             "The best model of the paper's kind beside the best other, and the whole model beside a linear SVM:",
             "",
             *lines,
+            *filter(None, [transfer.in_words([grid[name] for name in transfer.CONTROLS], results)]),
             "",
         ]
     )
@@ -178,8 +182,6 @@ def page(grid: Mapping[str, Experiment], results: Mapping[str, Result], peers: M
         (table3, "arxiv"),
         (table3, "arxiv-ablation"),
         (table3, "eurlex"),
-        (table4, "transfer"),
-        (table5, "reuters"),
     ]
     parts = [
         *(HEAD, cost(grid, results), summary(grid, results, peers)),
@@ -189,7 +191,11 @@ def page(grid: Mapping[str, Experiment], results: Mapping[str, Result], peers: M
     ]
     parts += [make(grid[name], results).markdown() for make, name in experiments]
     parts += [
+        transfer.table4([grid[name] for name in transfer.MODELS], results).markdown(),
+        transfer.controls([grid[name] for name in transfer.CONTROLS], results).markdown(),
+        table5(grid["reuters"], results).markdown(),
         seeds([grid["reuters-seeds"], grid["joined-reuters-seeds"]], results, "The spread between seeds").markdown(),
+        *(seeds([grid[name]], results, grid[name].about).markdown() for name in NETWORK),
         ablation(grid, results),
         figure5(),
         figure6(),

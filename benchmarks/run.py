@@ -2,7 +2,7 @@
 
     python benchmarks/run.py --list                      # what there is, what is missing, and how long it will take
     python benchmarks/run.py reuters transfer            # the missing runs of these experiments; all without names
-    python benchmarks/run.py reuters --models SVM HAN    # some of them
+    python benchmarks/run.py reuters --models SVM HAN    # some of them; --seeds 0 1 for some seeds
     python benchmarks/run.py reuters --models SVM --again
     python benchmarks/run.py --statistics                # count the documents of all data sets that there are
 
@@ -160,6 +160,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("experiments", nargs="*", metavar="EXPERIMENT")
     parser.add_argument("--models", nargs="+", metavar="MODEL", help="only these models")
+    parser.add_argument("--seeds", nargs="+", type=int, metavar="SEED", help="only these seeds")
     parser.add_argument("--table", type=int, choices=range(1, 6), help="what this table of the paper needs")
     parser.add_argument("--data", type=Path, default=ROOT / "build", help="where the folders of the data sets are")
     parser.add_argument("--again", action="store_true", help="also what is done already")
@@ -182,7 +183,7 @@ def main() -> None:
         return
     wanted = {name.lower() for name in options.models or ()}
     for run in dict.fromkeys(run for experiment in chosen for run in experiment.runs):
-        is_wanted = not wanted or run.model.lower() in wanted
+        is_wanted = (not wanted or run.model.lower() in wanted) and (not options.seeds or run.seed in options.seeds)
         if is_wanted and (options.again or run.key not in read_results()):
             finish(run, options.data / run.data, options.threads)
 
