@@ -460,9 +460,8 @@ def record(keywords, encode, tmp_path, monkeypatch):
     fits, scored, told = [], [], []
     monkeypatch.setitem(SCORERS._loaded, "keywords", Recording)
 
-    def record_it(texts, lists, more=None, pools=False, **options):
+    def record_it(texts, lists, more=None, **options):
         fits.clear(), scored.clear(), told.clear()
-        monkeypatch.setattr(Recording, "pools_validation", pools)
         scorer = Recording(keywords.Config(**options), TOPICS)
 
         def examples_of(texts, lists):
@@ -564,8 +563,8 @@ def test_there_are_no_more_folds_than_documents(record):
 
 
 def test_copies_of_a_few_documents_are_not_split_by_folds(record):
-    found = record(["0 oil oil", "1 art art", "2 grain noise"] * 5, [["oil"], ["art"], []] * 5, folds=3, validation=0.2)
-    assert [len(seen) for seen, _, _ in found.fits] == [12, 15]
+    found = record(["0 oil oil", "1 art art", "2 grain noise"] * 5, [["oil"], ["art"], []] * 5, folds=3)
+    assert [set(seen) for seen, _ in found.scored] == [{0, 1, 2} - set(scored) for _, scored in found.scored]
 
 
 def test_very_few_documents_are_learned_from_once(record):
@@ -573,18 +572,18 @@ def test_very_few_documents_are_learned_from_once(record):
     assert [(seen, validation) for seen, validation, _ in found.fits] == [([0, 1], [0, 1])]
 
 
-def test_validation_documents_are_not_learned_from(record):
+def test_without_folds_validation_documents_are_not_learned_from(record):
     more = numbered(["oil", "art"] * 10, first=100), [["oil"], ["art"]] * 10
-    found = record(numbered(TEXTS), LISTS, more, folds=5)
+    found = record(numbered(TEXTS), LISTS, more, folds=0)
     ((seen, validation, _),) = found.fits
     assert (seen, validation) == (list(range(LENGTH)), list(range(100, 120)))
     assert found.model.validation.documents == 20
     assert found.model.counts.tolist() == [0, 30, 0, 45]
 
 
-def test_validation_documents_may_be_further_training_documents(record):
+def test_with_folds_validation_documents_are_further_training_documents(record):
     more = numbered(["oil", "art"] * 10, first=100), [["oil"], ["art"]] * 10
-    found = record(numbered(TEXTS), LISTS, more, pools=True, folds=5)
+    found = record(numbered(TEXTS), LISTS, more, folds=5)
     assert found.fits[-1][:2] == ([*range(LENGTH), *range(100, 120)], None)
     assert found.model.validation.documents == LENGTH + 20
     assert found.model.counts.tolist() == [0, 40, 0, 55]

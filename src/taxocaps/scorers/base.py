@@ -195,14 +195,12 @@ class Scorer(ABC):
     Attributes:
         Config: The options that the scorer has; `config_type` may refine it.
         is_calibrated: Whether scores are probabilities already.
-        pools_validation: Whether validation documents are better used as further training documents.
         start: A fitted scorer of the same kind, perhaps with other labels, from whose weights `fit` continues.
         vocabulary: The words it knows, once it is fitted.
     """
 
     Config: ClassVar[type[ModelConfig]]
     is_calibrated: ClassVar[bool] = False
-    pools_validation: ClassVar[bool] = False
     start: Self | None = None
     vocabulary: Vocabulary
 

@@ -127,7 +127,6 @@ class JoinedScorer(Scorer):
 
     Config = JoinedModelConfig
     is_calibrated = True
-    pools_validation = True
 
     trees: Trees
     counts: NDArray[np.int64]

@@ -295,9 +295,9 @@ def fit_model(
 ) -> FittedModel:
     """Fit a scorer, then calibration and thresholds on documents that it has not learned from.
 
-    These are the validation documents, if there are any; or all training documents, each scored without its fold; or
-    some that are held out. In the end the scorer has learned from all training documents. Joined models take validation
-    documents for further training documents: out of fold, all of them serve both purposes.
+    A scorer with folds scores each training document without its fold, and takes validation documents for further
+    training documents: all of them serve both purposes. For others these are the validation documents, or some training
+    documents that are held out. In the end the scorer has learned from all training documents.
 
     Args:
         name: What was asked for.
@@ -308,7 +308,7 @@ def fit_model(
     """
     if not len(training):
         raise CorpusError("there are no documents to learn from")
-    if validation is not None and scorer.pools_validation:
+    if validation is not None and scorer.folds_for(len(training)) > 1:
         context.tell("validation documents are learned from, too: thresholds come from out-of-fold scores of all")
         training, validation = training.with_others(validation), None
     decision, counts = scorer.config.decision, count_labels(training.labels)
@@ -366,9 +366,7 @@ def _fit(
 def _folds(scorer: Scorer, training: Examples) -> NDArray[np.int64] | None:
     """The fold of each document; None if the scorer wants no folds, or too few documents differ."""
     wanted = scorer.folds_for(len(training))
-    if wanted < 2:
-        return None
-    return document_folds(training, wanted, scorer.seed, 2 if scorer.pools_validation else _TOO_FEW_TO_SPLIT)
+    return document_folds(training, wanted, scorer.seed) if wanted > 1 else None
 
 
 def _held_out(scores: NDArray[np.float32], examples: Examples, training: Examples) -> HeldOut:
