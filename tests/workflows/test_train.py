@@ -576,6 +576,15 @@ def test_unseen_labels_of_validation_documents_are_missed(train_it, tmp_path, wr
     assert labels(tmp_path / "model") == ["a"]
 
 
+@pytest.mark.parametrize("model", ["SVM", "auto"])
+def test_labels_of_validation_documents_are_learned_by_models_with_folds(tmp_path, write, model):
+    train_file = write(*[Document("cats chase mice", labels=("a",))] * 3, name="train.jsonl")
+    dev_file = write(*[Document("dogs chase cats", labels=("z",))] * 3, name="dev.jsonl")
+    report = train(train_file, tmp_path / "model", dev=dev_file, model=model)
+    assert labels(tmp_path / "model") == ["a", "z"]
+    assert report.validation.documents == 6
+
+
 def test_files_and_options_by_name(tmp_path, toy_files):
     options = {"model": "SVM", "seed": 3, "bag__min_documents": 1}
     report = train(

@@ -80,6 +80,11 @@ class ModelConfig(Config):
         return self
 
     @property
+    def learns_validation(self) -> bool:
+        """Whether validation documents are further training documents: out of fold, all of them serve both purposes."""
+        return self.folds > 1
+
+    @property
     def gives_unseen(self) -> bool:
         """Whether labels of the taxonomy that no training document carries get columns, too."""
         return False

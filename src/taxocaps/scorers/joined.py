@@ -71,6 +71,11 @@ class JoinedModelConfig(ModelConfig):
     join: TreesConfig = TreesConfig()
 
     @property
+    def learns_validation(self) -> bool:
+        """There are always folds."""
+        return True
+
+    @property
     def gives_unseen(self) -> bool:
         """By their names, if these are evidence."""
         return "name" not in self.without and self.decision.unseen

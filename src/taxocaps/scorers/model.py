@@ -308,7 +308,7 @@ def fit_model(
     """
     if not len(training):
         raise CorpusError("there are no documents to learn from")
-    if validation is not None and scorer.folds_for(len(training)) > 1:
+    if validation is not None and scorer.config.learns_validation:
         context.tell("validation documents are learned from, too: thresholds come from out-of-fold scores of all")
         training, validation = training.with_others(validation), None
     decision, counts = scorer.config.decision, count_labels(training.labels)

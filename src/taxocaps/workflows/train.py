@@ -255,11 +255,11 @@ class _Run:
                 self._lists[name], tree = resolved.labels, resolved.taxonomy
                 self.unknown.update(resolved.unknown)
                 self.named_by.update(resolved.named_by)
+        learned = [labels or () for part in self._learned_parts for labels in self._lists[part]]
         if tree is None:  # a flat list of the labels that can be learned
-            learned = (labels or () for labels in self._lists["train"])
             tree = Taxonomy.from_edges((), labels=sorted(set(older).union(*learned)))
         unseen = unseen_labels(tree) if taxonomy is not None and self._config.options.gives_unseen else ()
-        names = collect_classes([*self._lists["train"], older, unseen], tree, options.ancestors)
+        names = collect_classes([*learned, older, unseen], tree, options.ancestors)
         self._classes = Classes(names, tree)
         self._labels = {
             name: label_matrix(found, names, tree, options.ancestors) for name, found in self._lists.items()
@@ -289,6 +289,12 @@ class _Run:
             "label_names": dict(self.named_by),
             "test": test.as_dict() if test is not None else None,
         }
+
+    @property
+    def _learned_parts(self) -> list[str]:
+        """The parts whose documents the model learns from."""
+        wanted = ("train", "dev") if self._config.options.learns_validation else ("train",)
+        return [name for name in wanted if name in self._lists]
 
     @property
     def _paths(self) -> dict[str, Path]:
