@@ -229,12 +229,16 @@ class NetworkScorer(Scorer):
 
     def fit(self, training: Examples, validation: Examples | None, context: FitContext) -> FitReport:
         """Learn vocabulary, word vectors and label vectors, then train the network."""
-        from taxocaps.training.trainer import LabelledInputs, train
+        from taxocaps.training.trainer import LabelledInputs, check_device, train
 
-        linear = self._fit_linear(training, context)  # [documents, L]
+        check_device(self.config.training.device)
         vectors = self._learn_words(training.documents, context)
+        folds = self._prior_folds(training)
+        self.linear = None if folds is None else self._make_linear()
         self.objective = self._make_objective(vectors.shape[1], self._label_vectors(context))
         context.tell(self._describe(vectors.shape[1], training.documents))
+        # Not earlier: by now all options are known to be good, and there is something worth keeping for a resumed run.
+        linear = None if folds is None else self._fit_linear(training, folds, context)  # [documents, L]
         self._set_weights(vectors)
         counts = torch.from_numpy(count_labels(training.labels))  # [L]
         self.objective.prepare(counts, len(training), is_new=self.start is None)
@@ -349,31 +353,25 @@ class NetworkScorer(Scorer):
         linear.threads = self.threads
         return linear
 
-    def _fit_linear(self, training: Examples, context: FitContext) -> NDArray[np.float32] | None:
-        """Fit the linear model, if there is to be one; returns its logits, of documents that it has not seen."""
-        self.linear, self._calibration = None, Calibration()
+    def _prior_folds(self, training: Examples) -> NDArray[np.int64] | None:
+        """The fold of each document for the linear model; None if there is none beside the network."""
+        if self.start is not None:  # it stays as it is
+            return None if self.start.linear is None else np.zeros(len(training), np.int64)
         prior = getattr(self.config, "prior", None)
-        if prior is None or prior.kind == "none":
-            return None
-        if self.start is not None:
-            return self._continue_linear(training)
-        folds = document_folds(training, LinearModelConfig().folds, self.seed)
-        if folds is None:
-            return None
-        self.linear = self._make_linear()
+        is_alone = prior is None or prior.kind == "none"
+        return None if is_alone else document_folds(training, LinearModelConfig().folds, self.seed)
+
+    def _fit_linear(self, training: Examples, folds: NDArray[np.int64], context: FitContext) -> NDArray[np.float32]:
+        """Fit the linear model; returns its logits, of documents that it has not seen."""
+        assert self.linear is not None
+        self._calibration = Calibration()
+        if self.start is not None and self.start.linear is not None:  # of new labels it says how frequent they are
+            self.linear.continue_from(self.start.linear, training)
+            return _linear_logits(self.linear.scores(training.documents))
         scores = self.linear.cross_fit(training, folds, context.called("linear model").within("linear")).scores
         held_out = HeldOut.of_folds(training.labels, scores, folds)
         self._calibration = fit_calibration(held_out, count_labels(training.labels))
         return _linear_logits(scores)
-
-    def _continue_linear(self, training: Examples) -> NDArray[np.float32] | None:
-        """Take the linear model of the scorer to start from as it is; it says of new labels how frequent they are."""
-        assert self.start is not None
-        if self.start.linear is None:
-            return None
-        self.linear = self._make_linear()
-        self.linear.continue_from(self.start.linear, training)
-        return _linear_logits(self.linear.scores(training.documents))
 
     def _set_prior(self, training: Examples) -> None:
         """Start as the calibrated linear model, or as the prior of the scorer to start from."""
@@ -435,7 +433,8 @@ class NetworkScorer(Scorer):
         """A line about weights and memory, and what would take less if that is too much."""
         batch_size = self.config.training.batch_size
         found = _network_type(self.config).estimate(self.config.network, self._sizes(D), batch_size)
-        line = f"the network has {self.parameters:,} weights" if found is None else describe_memory(found, batch_size)
+        own = sum(int(parameter.numel()) for parameter in self.network.parameters())
+        line = f"the network has {own:,} weights" if found is None else describe_memory(found, batch_size)
         pretrained = _encoder_of(self.config)
         if pretrained is None or pretrained.weights == "frozen":
             return line

@@ -27,7 +27,7 @@ from taxocaps.training.batches import Inputs, loader
 from taxocaps.training.config import TrainingConfig
 from taxocaps.training.module import Objective, TrainingModule
 
-__all__ = ["History", "LabelledInputs", "ShowProgress", "train"]
+__all__ = ["History", "LabelledInputs", "ShowProgress", "check_device", "train"]
 
 _LAST, _BEST = "last.ckpt", "best.ckpt"
 
@@ -175,14 +175,15 @@ class History(Callback):
             writer.writerows(self.rows)
 
 
-def _check_device(name: str) -> None:
+def check_device(name: str) -> None:
+    """Raise an error if the device of an option is not available."""
     available = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if not available.get(name, True):
         raise ConfigError(f"training.device={name} is not available on this machine; use auto or cpu")
 
 
 def _trainer(config: TrainingConfig, folder: Path, callbacks: list[Callback], *, validated: bool) -> Trainer:
-    _check_device(config.device)
+    check_device(config.device)
     if validated:
         callbacks = [*callbacks, _checkpoint(folder, _BEST, monitor="micro_f1")]
         if config.patience is not None:
