@@ -161,6 +161,7 @@ def test_in_a_pipeline(fitted):
     assert 0 <= pipeline.score(TEXTS, LISTS) <= 1
 
 
+@pytest.mark.slow
 def test_cross_validation_of_an_indicator_matrix():
     parts = KFold(3, shuffle=True, random_state=0)
     scores = cross_val_score(make(), TEXTS, MATRIX, cv=parts, scoring="f1_micro", error_score="raise")
@@ -172,6 +173,7 @@ def test_cross_validation_of_an_indicator_matrix():
     assert scores.tolist() == pytest.approx(wanted)
 
 
+@pytest.mark.slow
 def test_cross_validated_probabilities_and_single_names():
     found = cross_val_predict(make(), TEXTS, MATRIX, cv=2, method="predict_proba")
     assert found.shape == MATRIX.shape
@@ -179,6 +181,7 @@ def test_cross_validated_probabilities_and_single_names():
     assert ((scores >= 0) & (scores <= 1)).all()
 
 
+@pytest.mark.slow
 def test_grid_search_over_model_and_options():
     grid = {"model": ["GCCNN", "TGCNN"], "graph__N": [10, 4]}
     search = GridSearchCV(make(), grid, cv=2, scoring="f1_micro", error_score="raise").fit(TEXTS, MATRIX)

@@ -111,6 +111,7 @@ def test_ancestors_that_no_document_carries_are_given_but_do_not_count_as_wrong(
     assert evaluate(tmp_path / "model", documents).flat.micro.precision > 0.95
 
 
+@pytest.mark.slow
 def test_the_same_run_gives_the_same_files(corpus, model, tmp_path):
     train(TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv"), tmp_path / "again", model="auto")
     assert files_of(tmp_path / "again") == files_of(model)
@@ -120,6 +121,7 @@ class StopError(Exception):
     """Ends a run in the middle."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", ["words: fold 2 of 10", "characters: fold 5 of 10", "joining"])
 def test_an_interrupted_run_is_resumed_and_ends_the_same(corpus, model, tmp_path, stage):
     def stop(name, done, total=None, note=""):
@@ -178,6 +180,7 @@ def test_an_explanation_tells_what_each_kind_of_evidence_adds(model):
     assert start + sum(one.weight for one in reasons.evidence) == pytest.approx(logit, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_models_of_different_kinds_are_joined(corpus, tmp_path):
     network = {
         "network": {"filters": 8},
@@ -239,6 +242,7 @@ def test_a_member_that_only_disturbs_is_left_out(corpus, tmp_path):
     assert set(load_model(tmp_path / "model").scorer.members) == {name for name in ("SVM", "LR") if used[name]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("left_out", ["name", "frequency", "rank", "taxonomy", "length", "characters"])
 def test_evidence_can_be_left_out(left_out, corpus, tmp_path):
     files = TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv")
@@ -299,6 +303,7 @@ def test_bad_members_are_refused(options, message):
         JoinedModelConfig.model_validate(options)
 
 
+@pytest.mark.slow
 def test_copies_of_documents_do_not_flatter_what_is_reported(tmp_path):
     generator = np.random.default_rng(0)
     words = [f"w{index}" for index in range(300)]
@@ -334,6 +339,7 @@ def test_a_member_that_reads_nothing_in_the_texts_is_left_out(tmp_path):
     assert any(message.startswith("words is left out: no word occurs") for message in told)
 
 
+@pytest.mark.slow
 def test_a_model_that_is_fitted_twice_is_the_one_that_is_saved(corpus, tmp_path):
     report = train(TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv"), tmp_path / "model", model="auto", folds=1)
     assert report.card.validation["documents"] < 90  # some were held out, then learned from
