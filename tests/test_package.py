@@ -32,6 +32,14 @@ def test_importing_is_light():
     assert loaded.strip() == "[]"
 
 
+@pytest.mark.parametrize(
+    ("begin", "policy"), [("", "PASSIVE"), ("os.environ['OMP_WAIT_POLICY'] = 'ACTIVE'; ", "ACTIVE")]
+)
+def test_waiting_threads_leave_the_cores_to_others_unless_told_otherwise(begin, policy):
+    code = f"import os; os.environ.pop('OMP_WAIT_POLICY', None); {begin}import taxocaps; "
+    assert run(code + "print(os.environ['OMP_WAIT_POLICY'])").strip() == policy
+
+
 def test_importing_is_quick():
     # CPU seconds beyond those of the interpreter itself; the best of three, for machines are busy.
     code = "import time; begin = time.process_time(); import taxocaps; print(time.process_time() - begin)"

@@ -3,10 +3,15 @@
 The names below are loaded when they are first used, so that `import taxocaps` stays light.
 """
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from taxocaps._version import __version__
+
+# Threads of OpenMP (torch, scikit-learn) wait for each other busily, unless told otherwise before these are loaded:
+# beside another busy process, training would lose half of its speed (benchmarks/neighbour.py).
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 if TYPE_CHECKING:
     from taxocaps.classifier import TaxoCapsClassifier, load
