@@ -188,6 +188,8 @@ class Normalizer:
 
     def __call__(self, raw: str) -> tuple[str, ...]:
         """The kept words of a raw token, in order, and then "" if the token ends a sentence."""
+        if raw.isascii() and raw.isalnum():  # most are
+            return tuple(self._kept(raw))
         word, end = split_raw(raw)
         kept = list(chain.from_iterable(self._kept(run.strip("_")) for run in self._runs(word)))
         if ends_sentence(word, end, self._abbreviations):

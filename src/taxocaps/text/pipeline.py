@@ -22,12 +22,14 @@ from taxocaps.text.tokenizers import (
     spacy_tokenizer,
     split_raw,
 )
-from taxocaps.text.tokens import Tokens, gather, joined_spans, locate
+from taxocaps.text.tokens import Tokens, from_pieces, gather, joined_spans, locate
 
 __all__ = ["Content", "TextConfig", "TextPipeline"]
 
 _REMEMBERED = 2**18
 _LONGEST_RAW = 2 * LONGEST_WORD
+_MANY_LETTERS = 200_000
+"""From so many characters on, raw tokens are found by compiled code; that the patterns need a fifth of a second for."""
 
 # A raw token, still to be normalised, is a string; a finished word is a tuple of one. Both can stand in one chunk.
 Piece = str | tuple[str, ...]
@@ -85,6 +87,7 @@ class TextPipeline:
         self.config = config or TextConfig()
         self._pieces, normalize = _parts(self.config)
         self._words_of = _Memory(normalize).__getitem__
+        self._letters = 0  # of all texts so far
 
     @property
     def is_by_character(self) -> bool:
@@ -98,13 +101,27 @@ class TextPipeline:
             contents: Texts, or lists of ready tokens, which are taken as they are.
             spans: Find out where in its text each word stands, too.
         """
-        if not spans:
-            return gather(map(self._document_pieces, contents), self._words_of)
         contents = list(contents)
+        if not spans:
+            if self._is_scanned(contents):
+                return self._scan(contents)
+            return gather(map(self._document_pieces, contents), self._words_of)
         pieces = [list(self._document_pieces(content)) for content in contents]
         found = [self._spans(content, parts) for content, parts in zip(contents, pieces, strict=True)]
         tokens = gather(pieces, self._words_of)
         return replace(tokens, spans=np.concatenate([np.zeros((0, 2), np.int64), *found]))
+
+    def _is_scanned(self, contents: Sequence[Content]) -> bool:
+        """Whether compiled code finds the raw tokens: if there are many of them, since it takes a while to load."""
+        if self.config.tokenizer not in ("words", "raw") or not all(isinstance(content, str) for content in contents):
+            return False
+        self._letters += sum(map(len, contents))
+        return self._letters >= _MANY_LETTERS
+
+    def _scan(self, contents: Sequence[Any]) -> Tokens:
+        from taxocaps.text.scanner import scan
+
+        return from_pieces(*scan(contents, with_marks=self.config.tokenizer == "raw"), self._words_of)
 
     @cached_property
     def raw(self) -> "TextPipeline":

@@ -15,10 +15,14 @@ from taxocaps.registry import import_extra
 from taxocaps.text.languages import INVISIBLE
 
 __all__ = [
+    "CONNECTORS",
+    "LONE_ENDS",
+    "STOPS",
     "code_of",
     "custom_tokenizer",
     "ends_sentence",
     "is_dotted",
+    "marks_and_small_letters",
     "raw_tokens",
     "raw_tokens_with_marks",
     "spacy_tokenizer",
@@ -26,6 +30,13 @@ __all__ = [
     "word_runs",
 ]
 
+
+CONNECTORS = "'’.&·"
+"""What connects two parts of a word."""
+STOPS = ".!?…"
+"""What ends a sentence if a space and no small letter come behind it."""
+LONE_ENDS = "。！？｡।॥؟۔።។\u2029"
+"""What ends a sentence without a space behind it."""
 
 _DOTTED = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}")
 
@@ -42,9 +53,9 @@ class _Patterns:
     def of(cls, marks: str, lower: str, flags: re.RegexFlag) -> "_Patterns":
         # Quantifiers are possessive (`++`, `*+`): nothing is ever tried twice, so no text can make matching slow.
         run = rf"\w[\w{marks}]*+"
-        word = rf"{run}(?:['’.&·]{run}|,(?<=\d,)\d{{3}}(?!\w))*+"
-        end = rf"[^\w\s.!?…]*+[.!?…]++[^\w\s,;:]*+(?=\s++[^\w\s]*+[^\W{lower}])"
-        raw = rf"{word}(?:{end})?+|\n\s*\n|[.!?](?<=\s.)(?=\s)|[。！？｡।॥؟۔።។\u2029]"
+        word = rf"{run}(?:[{CONNECTORS}]{run}|,(?<=\d,)\d{{3}}(?!\w))*+"
+        end = rf"[^\w\s{STOPS}]*+[{STOPS}]++[^\w\s,;:]*+(?=\s++[^\w\s]*+[^\W{lower}])"
+        raw = rf"{word}(?:{end})?+|\n\s*\n|[.!?](?<=\s.)(?=\s)|[{LONE_ENDS}]"
         return cls(re.compile(word, flags), re.compile(raw, flags), re.compile(rf"{raw}|[!?]++", flags))
 
 
@@ -55,10 +66,14 @@ def _ascii_patterns() -> _Patterns:
 
 @cache
 def _unicode_patterns() -> _Patterns:
-    """Made when the first text needs them: going through all characters takes a while."""
+    return _Patterns.of(*marks_and_small_letters(), re.NOFLAG)
+
+
+@cache
+def marks_and_small_letters() -> tuple[str, str]:
+    """The marks that may stand on a letter, and all small letters; going through all characters takes a while."""
     marks = "".join(c for c in map(chr, range(0x300, 0xFE00)) if unicodedata.category(c).startswith("M"))
-    lower = "".join(c for c in map(chr, range(0x2000)) if c.islower())
-    return _Patterns.of(marks + INVISIBLE, lower, re.NOFLAG)
+    return marks + INVISIBLE, "".join(c for c in map(chr, range(0x2000)) if c.islower())
 
 
 def _patterns(text: str) -> _Patterns:

@@ -14,7 +14,7 @@ from taxocaps.errors import StoreError
 from taxocaps.files import atomic_path, open_binary
 from taxocaps.text.tokenizers import split_raw
 
-__all__ = ["Span", "Tokens", "gather", "joined_spans", "locate"]
+__all__ = ["Span", "Tokens", "from_pieces", "gather", "joined_spans", "locate"]
 
 
 Piece = TypeVar("Piece", bound=Hashable)
@@ -178,7 +178,24 @@ def gather(documents: Iterable[Iterable[Piece]], words_of: Callable[[Piece], tup
     for document in documents:
         pieces.extend(map(number_of_piece.__getitem__, document))
         ends.append(len(pieces))
-    return _expanded(list(map(words_of, number_of_piece)), np.frombuffer(pieces, np.int32), np.array(ends))[0]
+    return from_pieces(number_of_piece, np.frombuffer(pieces, np.int32), np.array(ends), words_of)
+
+
+def from_pieces(
+    pieces: Iterable[Piece],
+    numbers: NDArray[np.int32],
+    bounds: NDArray[np.int64],
+    words_of: Callable[[Piece], tuple[str, ...]],
+) -> Tokens:
+    """Documents that are given in numbered pieces.
+
+    Args:
+        pieces: The distinct pieces.
+        numbers: The pieces of all documents, as indices into these.
+        bounds: Where in `numbers` each document begins, and the end; [documents + 1].
+        words_of: From a piece to its words, where "" ends a sentence; asked once for each distinct piece.
+    """
+    return _expanded(list(map(words_of, pieces)), numbers, bounds)[0]
 
 
 class _Numbering(dict[Piece, int]):
@@ -204,7 +221,8 @@ def _expanded(
     Returns:
         The words, and what tells from which of the pieces each word comes; int64 [words].
     """
-    number_of_word: _Numbering[str] = _Numbering({"": 0})
+    distinct = dict.fromkeys(chain(("",), chain.from_iterable(words_of_piece)))
+    number_of_word = dict(zip(distinct, range(len(distinct)), strict=True))
     words = np.fromiter(map(number_of_word.__getitem__, chain.from_iterable(words_of_piece)), np.int32)
     lengths = np.fromiter(map(len, words_of_piece), np.int64, len(words_of_piece))
     first = np.cumsum(lengths) - lengths  # of each distinct piece, in `words`
@@ -212,7 +230,7 @@ def _expanded(
     starts = np.zeros(len(pieces) + 1, np.int64)
     np.cumsum(repeats, out=starts[1:])
     marked = words[np.repeat(first[pieces] - starts[:-1], repeats) + np.arange(starts[-1])]
-    found = _without_marks(marked, starts[bounds], tuple(number_of_word)[1:])
+    found = _without_marks(marked, starts[bounds], tuple(distinct)[1:])
     return found, lambda: np.repeat(np.arange(len(pieces)), repeats)[marked != 0]
 
 
