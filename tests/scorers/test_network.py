@@ -316,6 +316,22 @@ def test_a_prior_and_its_network_learn(fit_scorer, toys, encode):
     assert not np.array_equal(*(scorer.scores(encode(scorer, [text]))[0] for text in toys.texts[:2]))
 
 
+def test_a_network_with_folds_keeps_validation_documents_for_thresholds(fit, toys):
+    model = fit({"folds": 3, "training": {"epochs": 1}})
+    assert model.validation.documents == len(toys.texts)
+    assert model.counts.tolist() == toys.labels.sum(axis=0).tolist()
+
+
+def test_a_prior_learns_from_validation_documents_in_the_end(fit_scorer, toys, encode, tmp_path):
+    scorer, _ = fit_scorer(WITH_PRIOR)
+    before = scorer.scores(encode(scorer, toys.texts))
+    more = Examples(encode(scorer, ["zeppelin zeppelin flies", "zeppelin lands"]), toys.labels[:2])
+    assert not scorer.linear.knows("zeppelin")
+    scorer.finish(Examples(encode(scorer, toys.texts), toys.labels), more, FitContext(tmp_path))
+    assert scorer.linear.knows("zeppelin")
+    assert not np.array_equal(scorer.scores(encode(scorer, toys.texts)), before)
+
+
 @pytest.mark.parametrize("kind", ["words-matrix", "kim-cnn"])
 def test_a_prior_is_kept_with_its_network(fit_scorer, toys, encode, tmp_path, kind):
     scorer, _ = fit_scorer(WITH_PRIOR, {"network": {"kind": kind}})

@@ -81,8 +81,11 @@ class ModelConfig(Config):
 
     @property
     def learns_validation(self) -> bool:
-        """Whether validation documents are further training documents: out of fold, all of them serve both purposes."""
-        return self.folds > 1
+        """Whether validation documents are further training documents: out of fold, all of them serve both purposes.
+
+        Not where documents have encodings: only words can be put together.
+        """
+        return self.folds > 1 and not self.encodings
 
     @property
     def gives_unseen(self) -> bool:
@@ -273,6 +276,9 @@ class Scorer(ABC):
         """
         scores = out_of_fold(self, training, folds, context)
         return CrossFit(self.fit(training, None, context.within("all")), scores)
+
+    def finish(self, training: Examples, validation: Examples, context: FitContext) -> None:  # noqa: B027 - most have none
+        """Fit again what is cheap to fit: validation documents have decided by now, and may be learned from, too."""
 
     @abstractmethod
     def scores(self, documents: EncodedDocuments) -> NDArray[np.float32]:

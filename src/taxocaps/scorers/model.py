@@ -349,7 +349,9 @@ def _fit(
     """Fit a scorer; returns what it came to, and scores of documents by a scorer that has not learned from them."""
     if validation is not None:
         report = scorer.fit(training, validation, context)
-        return report, _held_out(scorer.scores(validation.documents), validation, training)
+        raw = _held_out(scorer.scores(validation.documents), validation, training)
+        scorer.finish(training, validation, context)
+        return report, raw
     folds = _folds(scorer, training)
     if folds is not None:
         found = scorer.cross_fit(training, folds, context)

@@ -256,6 +256,12 @@ class NetworkScorer(Scorer):
             progress=context.progress,
         )
 
+    def finish(self, training: Examples, validation: Examples, context: FitContext) -> None:
+        """Fit the linear model, if there is one, to validation documents, too."""
+        if self.linear is not None and self.start is None:
+            words, more = (Examples(replace(one.documents, encodings={}), one.labels) for one in (training, validation))
+            self.linear.fit(words.with_others(more), None, context.called("linear model"))
+
     def scores(self, documents: EncodedDocuments) -> NDArray[np.float32]:
         """The length of each label's capsule, or the output of a dense head, with what the linear model adds.
 
