@@ -1,12 +1,15 @@
 """The compiled path equals the readable one, for generated documents and every option."""
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taxocaps.errors import GraphError
-from taxocaps.graph.config import GraphConfig
+from taxocaps.graph import document_graph, words_matrix
+from taxocaps.graph.config import GraphConfig, HopLimits
 from taxocaps.graph.document_graph import GraphOfWords
 from taxocaps.graph.words_matrix import encode_documents
 
@@ -57,6 +60,35 @@ def test_longer_documents_equal_too(words, seed, config):
     generator = np.random.default_rng(seed)
     text = generator.permutation(np.concatenate([np.arange(words), generator.integers(0, words, words)])).tolist()
     check_equal([text], [sorted({*range(40, 2 * words, 40), 2 * words})], config, 1)
+
+
+@pytest.mark.parametrize("runs", [2, 3])
+def test_documents_beyond_the_limit_equal_too(monkeypatch, runs):
+    for module in (document_graph, words_matrix):
+        monkeypatch.setattr(module, "HOP_LIMITS", HopLimits(exact=300, runs=runs))
+    generator = np.random.default_rng(runs)
+    text = generator.permutation(np.concatenate([np.arange(800), generator.integers(0, 80, 800)])).tolist()
+    check_equal([text[:200], text], [[200], [len(text)]], GraphConfig(), 1)
+
+
+def test_a_few_runs_of_words_find_the_central_words_of_all(monkeypatch):
+    generator = np.random.default_rng(0)
+    ranks = np.minimum(generator.zipf(1.3, 6_000), 3_000)  # words as frequent as in a text
+    graph = GraphOfWords([str(rank) for rank in ranks])
+    exact, closeness = graph.central_words[:50], graph.closeness
+    monkeypatch.setattr(document_graph, "HOP_LIMITS", HopLimits(exact=0, runs=2))
+    found = GraphOfWords([str(rank) for rank in ranks])
+    assert len({*exact} & {*found.central_words[:50]}) >= 45
+    assert found.closeness[exact[0]] == pytest.approx(closeness[exact[0]], rel=0.1)
+
+
+@pytest.mark.slow
+def test_a_document_of_fifty_thousand_distinct_words_takes_a_moment():
+    encode([list(range(100))], [[100]], GraphConfig())  # compiled before the clock starts
+    begin = time.process_time()
+    matrices, _ = encode([list(range(50_000))], [[50_000]], GraphConfig())
+    assert len(matrices) == 1
+    assert time.process_time() - begin < 6  # 22 s if it were exact; two on an idle machine
 
 
 def check_equal(texts, ends, config, threads):

@@ -1,13 +1,41 @@
 """The options of the graph-of-words and of the words-matrix (paper section 2)."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 from taxocaps.config import Between, Config
 
-__all__ = ["MOST_WORDS_FOR_DIJKSTRA", "GraphConfig"]
+__all__ = ["HOP_LIMITS", "MOST_WORDS_FOR_DIJKSTRA", "GraphConfig", "HopLimits"]
 
 MOST_WORDS_FOR_DIJKSTRA = 5_000
 """Distinct words up to which weighted distances are computed; all pairs by Dijkstra take a minute beyond it."""
+
+
+class HopLimits(NamedTuple):
+    """How much is done for the closeness of a document by hops.
+
+    Attributes:
+        exact: Distinct words up to which distances from all words are added up; time would grow with their square.
+        runs: In longer documents distances are those from so many runs of `RUN` words, spread evenly over the document.
+    """
+
+    exact: int
+    runs: int
+
+    def sources(self, words: int) -> list[range]:
+        """The words from which distances are measured, numbered by first appearance, in a document of so many words.
+
+        >>> HopLimits(exact=600, runs=3).sources(600), HopLimits(exact=600, runs=3).sources(1_000)
+        ([range(0, 600)], [range(0, 256), range(372, 628), range(744, 1000)])
+        """
+        if words <= self.exact:
+            return [range(words)]
+        firsts = (run * (words - RUN) // (self.runs - 1) for run in range(self.runs))
+        return [range(first, first + RUN) for first in firsts]
+
+
+RUN = 256
+"""Words whose distances the kernel finds at once."""
+HOP_LIMITS = HopLimits(exact=10_000, runs=16)
 
 
 class GraphConfig(Config):

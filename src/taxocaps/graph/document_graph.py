@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from taxocaps.errors import GraphError
-from taxocaps.graph.config import MOST_WORDS_FOR_DIJKSTRA, GraphConfig
+from taxocaps.graph.config import HOP_LIMITS, MOST_WORDS_FOR_DIJKSTRA, GraphConfig
 
 __all__ = ["Block", "GraphOfWords", "Row"]
 
@@ -109,9 +109,10 @@ class GraphOfWords:
     def closeness(self) -> Mapping[str, float]:
         """Closeness centrality of each word, with the correction of Wasserman and Faust where the graph falls apart.
 
-        C_v = (n-1) / sum_u d(v,u) on a connected graph; 0 for a word without neighbours.
+        C_v = (n-1) / sum_u d(v,u) on a connected graph; 0 for a word without neighbours. In very long documents u are
+        some of the words only (`HopLimits`).
         """
-        others = max(len(self.words) - 1, 1)
+        others = max(len(self._sources) - 1, 1)
         return {word: rank_key / others for word, rank_key in self._rank_keys.items()}
 
     @cached_property
@@ -182,6 +183,13 @@ class GraphOfWords:
             graph.add_edge(source, target, count=count, length=count if self.config.distance == "count" else 1 / count)
         return graph
 
+    @property
+    def _sources(self) -> list[str]:
+        """The words from which distances are measured."""
+        is_exact = self.config.distance != "hops"
+        runs = [range(len(self.words))] if is_exact else HOP_LIMITS.sources(len(self.words))
+        return [self.words[index] for index in chain.from_iterable(runs)]
+
     @cached_property
     def _rank_keys(self) -> Mapping[str, float]:
         """(reached words)^2 / (sum of distances): closeness up to a factor, equal exactly where closeness is."""
@@ -194,9 +202,13 @@ class GraphOfWords:
         import networkx
 
         if self.config.distance == "hops":
-            for word in self.words:
-                hops = networkx.single_source_shortest_path_length(self._skeleton, word)
-                yield word, (len(hops) - 1, sum(hops.values()))
+            reached: Counter[str] = Counter()
+            total: Counter[str] = Counter()
+            for source in self._sources:
+                hops = networkx.single_source_shortest_path_length(self._skeleton, source)
+                reached.update(word for word in hops if word != source)
+                total.update(hops)
+            yield from ((word, (reached[word], total[word])) for word in self.words)
             return
         if len(self.words) > MOST_WORDS_FOR_DIJKSTRA:
             raise GraphError(too_many_words(len(self.words), self.config))

@@ -47,6 +47,7 @@ def fill_rows(
     window: int,
     distance: int,
     sizes: tuple[int, int, int],
+    limits: tuple[int, int],
     ordered: bool,
     row_words: Int32s,
     row_blocks: Int8s,
@@ -64,6 +65,7 @@ def fill_rows(
         window: Size of the sliding window.
         distance: HOPS, COUNT or INVERSE_COUNT.
         sizes: K, the part of K that breadth-first search takes, and the radius of a block.
+        limits: Those of `HopLimits`.
         ordered: Whether rows keep the order of the text.
         row_words: Out: [rows, T] vocabulary ids, zero beforehand.
         row_blocks: Out: [rows, T] number of the block of each word, from 1; zero beforehand.
@@ -87,7 +89,7 @@ def fill_rows(
         for i in range(local.size):
             frequency[local[i]] += 1
         starts, neighbours, counts = _skeleton(local, bounds, n, window)
-        order = _ranked_words(starts, neighbours, counts, frequency, distance)
+        order = _ranked_words(starts, neighbours, counts, frequency, distance, limits)
         rank_of = np.empty(n, np.int32)
         ids = np.empty(n, np.int32)
         for rank in range(n):
@@ -196,13 +198,15 @@ def _merge_repeated(starts: Int64s, repeated: UInt32s, n: int) -> tuple[Int64s, 
 
 
 @kernel
-def _ranked_words(starts: Int64s, neighbours: UInt32s, counts: Int32s, frequency: Int32s, distance: int) -> Int64s:
+def _ranked_words(
+    starts: Int64s, neighbours: UInt32s, counts: Int32s, frequency: Int32s, distance: int, limits: tuple[int, int]
+) -> Int64s:
     """The words by closeness, then frequency, then first position; the most central first."""
     n = frequency.size
     sums = np.zeros(n, np.float64)
     reached = np.zeros(n, np.int64)
     if distance == HOPS:
-        _hop_sums(starts, neighbours, sums, reached)
+        _hop_sums(starts, neighbours, _first_sources(n, limits), sums, reached)
     else:
         lengths = counts.astype(np.float64)
         if distance == INVERSE_COUNT:
@@ -229,7 +233,19 @@ def _ranked_words(starts: Int64s, neighbours: UInt32s, counts: Int32s, frequency
 
 
 @kernel
-def _hop_sums(starts: Int64s, neighbours: UInt32s, sums: Float64s, reached: Int64s) -> None:
+def _first_sources(n: int, limits: tuple[int, int]) -> Int64s:
+    """The first words of the runs of 256 words from which distances are measured, as in `HopLimits.sources`."""
+    exact, runs = limits
+    if n <= exact:
+        return np.arange(0, n, 256)
+    firsts = np.empty(runs, np.int64)
+    for run in range(runs):
+        firsts[run] = run * (n - 256) // (runs - 1)
+    return firsts
+
+
+@kernel
+def _hop_sums(starts: Int64s, neighbours: UInt32s, firsts: Int64s, sums: Float64s, reached: Int64s) -> None:
     """Breadth-first search from 256 sources at once, one bit each, working on the frontier only.
 
     Four machine words of sources fill one vector register. A level costs its frontier, not the whole graph, so that
@@ -242,7 +258,7 @@ def _hop_sums(starts: Int64s, neighbours: UInt32s, sums: Float64s, reached: Int6
     active = np.empty(n, np.uint32)
     touched = np.empty(n + 1, np.uint32)
     is_touched = np.zeros(n, np.uint8)
-    for first in range(0, n, 256):
+    for first in firsts:
         seen = np.zeros((n, 4), np.uint64)
         n_active = np.uint64(min(256, n - first))
         for s in range(n_active):

@@ -8,7 +8,7 @@ import numpy as np
 
 from taxocaps.errors import GraphError
 from taxocaps.graph.arrays import Int8s, Int32s, Int64s
-from taxocaps.graph.config import MOST_WORDS_FOR_DIJKSTRA, GraphConfig
+from taxocaps.graph.config import HOP_LIMITS, MOST_WORDS_FOR_DIJKSTRA, GraphConfig
 from taxocaps.graph.document_graph import too_many_words
 
 __all__ = ["WordsMatrices", "encode_documents"]
@@ -134,6 +134,7 @@ def _fill(
             config.window,
             distance,
             (config.K, config.bfs_size, config.radius),
+            tuple(HOP_LIMITS),
             config.row_order == "ordered",
             matrices.words,
             matrices.blocks,
