@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -17,6 +19,8 @@ __all__ = ["BagConfig", "BagOfWords"]
 
 _LENGTHS = (3, 4, 5)
 """The lengths of character n-grams, a space before and after each word included."""
+_REMEMBERED = 2**17
+"""Words whose n-grams are remembered."""
 
 
 class BagConfig(Config):
@@ -82,6 +86,10 @@ class BagOfWords:
         bags.data /= np.repeat(lengths, np.diff(bags.indptr))
         return bags
 
+    @cached_property
+    def _columns(self) -> "_Spellings":
+        return _Spellings(self.vocabulary)
+
     def knows(self, word: str) -> bool:
         """Whether a word is a feature or, where character n-grams are counted, has one inside."""
         if self.config.features == "characters":
@@ -90,6 +98,9 @@ class BagOfWords:
 
     def counts(self, tokens: Tokens) -> csr_array:
         """How often each known feature occurs in each document; CSR [documents, V]."""
+        if self.config.features == "characters":
+            words, counts = _words(tokens)
+            return csr_array(counts @ _spelled([self._columns[word] for word in words], len(self.idf)))
         names, counts = _FEATURES[self.config.features](tokens)
         columns = self.vocabulary.ids(names) - Vocabulary.FIRST
         kept = columns[counts.indices] >= 0
@@ -127,10 +138,34 @@ def _characters(tokens: Tokens) -> Counted:
     words, single = _words(tokens)
     number: dict[str, int] = {}
     columns = [[number.setdefault(gram, len(number)) for gram in _ngrams(word)] if word else [] for word in words]
+    return list(number), csr_array(single @ _spelled(columns, len(number)))
+
+
+def _spelled(columns: Sequence[Sequence[int]], width: int) -> csr_array:
+    """How often words have n-grams; CSR [words, width].
+
+    Args:
+        columns: The columns of the n-grams of each word.
+        width: The number of columns.
+    """
     ends = np.cumsum([0, *map(len, columns)])
-    indices = np.fromiter((column for row in columns for column in row), np.int64, int(ends[-1]))
-    spelled = csr_array((np.ones(len(indices)), indices, ends), shape=(len(words), len(number)))
-    return list(number), csr_array(single @ spelled)
+    indices = np.fromiter(chain.from_iterable(columns), np.int64, int(ends[-1]))
+    return csr_array((np.ones(len(indices)), indices, ends), shape=(len(columns), width))
+
+
+class _Spellings(dict[str, tuple[int, ...]]):
+    """The columns of the known n-grams of words, worked out when first asked for; emptied when full."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        super().__init__()
+        self._vocabulary = vocabulary
+
+    def __missing__(self, word: str) -> tuple[int, ...]:
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        columns = self._vocabulary.ids(_ngrams(word) if word else ()) - Vocabulary.FIRST
+        found = self[word] = tuple(columns[columns >= 0].tolist())
+        return found
 
 
 def _ngrams(word: str) -> list[str]:

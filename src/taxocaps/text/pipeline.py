@@ -4,7 +4,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -87,6 +87,8 @@ class TextPipeline:
         self.config = config or TextConfig()
         self._pieces, normalize = _parts(self.config)
         self._words_of = _Memory(normalize).__getitem__
+        self._plain_words_of = _remembered(lambda raw: tuple(_plain_words(raw)))
+        self._parts_of = _remembered(self._find_parts)
         self._letters = 0  # of all texts so far
 
     @property
@@ -152,7 +154,7 @@ class TextPipeline:
         """The words of one raw token, and "" if it ends a sentence."""
         if raw.startswith(_READY):
             return (raw[1:],)
-        return tuple(_plain_words(raw)) if self.config.tokenizer == "plain" else self._words_of(raw)
+        return self._plain_words_of(raw) if self.config.tokenizer == "plain" else self._words_of(raw)
 
     def shown(self, word: str) -> str:
         """A word as people are shown it: raw tokens in lower case, without what ends their sentences.
@@ -181,6 +183,9 @@ class TextPipeline:
         >>> TextPipeline(TextConfig()).parts("networkx.shortest_paths")
         ('networkx', 'short', 'path')
         """
+        return self._parts_of(word)
+
+    def _find_parts(self, word: str) -> tuple[str, ...]:
         pieces = _PARTS.findall(word.removeprefix(_READY))
         return tuple(found for piece in pieces for found in self._words_of(piece) if found)
 
@@ -214,6 +219,12 @@ class TextPipeline:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.config,)
+
+
+def _remembered(words_of: Callable[[str], tuple[str, ...]]) -> Callable[[str], tuple[str, ...]]:
+    """The same function, which remembers what it found for words of usual lengths."""
+    remembered = lru_cache(maxsize=_REMEMBERED)(words_of)
+    return lambda word: remembered(word) if len(word) <= _LONGEST_RAW else words_of(word)
 
 
 class _Memory(dict[Piece, tuple[str, ...]]):
