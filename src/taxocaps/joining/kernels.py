@@ -18,7 +18,7 @@ def _child(row: Floats, node: int, nodes: Any) -> Any:
     """The child of an inner node that a row goes to; a value that is missing goes where training sent those."""
     features, thresholds, missing_left, left, right = nodes
     value = np.float64(row[features[node]])
-    # Without branches: which way a row goes cannot be foreseen, and a wrong guess of the processor costs more than this.
+    # Without branches: which way a row goes cannot be foreseen, and a wrong guess costs the processor more than this.
     goes_left = np.int32(value <= thresholds[node]) | (np.int32(np.isnan(value)) & missing_left[node])
     return right[node] + (left[node] - right[node]) * goes_left
 
