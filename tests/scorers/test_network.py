@@ -22,6 +22,7 @@ from taxocaps.nn.networks import NETWORKS
 from taxocaps.nn.words_matrix import WordsMatrixConfig, WordsMatrixNetwork
 from taxocaps.scorers import network as network_module
 from taxocaps.scorers.base import Examples, FitContext
+from taxocaps.scorers.decision import count_labels
 from taxocaps.scorers.model import ModelName, fit_model
 from taxocaps.scorers.network import NetworkScorer, describe_memory
 from taxocaps.scorers.persistence import load_model, save_model
@@ -209,7 +210,9 @@ def test_starting_from_another_model_keeps_its_weights(fit_scorer, toys, fewer, 
     others = [column for column in range(10) if column not in kept]
     fresh = NetworkScorer(newer.config, toys.classes, 9)
     fresh.vocabulary = newer.vocabulary
-    unlearned = fresh._make_objective(8).network.state_dict()
+    fresh.objective = fresh._make_objective(8)
+    fresh.objective.prepare(torch.from_numpy(count_labels(toys.labels)), toys.labels.shape[0])
+    unlearned = fresh.network.state_dict()
     assert newer.network.label_parameters
     for name, weights in state(newer).items():
         if name in newer.network.label_parameters:
@@ -322,16 +325,6 @@ def test_a_network_with_folds_keeps_validation_documents_for_thresholds(fit, toy
     assert model.counts.tolist() == toys.labels.sum(axis=0).tolist()
 
 
-def test_a_prior_learns_from_validation_documents_in_the_end(fit_scorer, toys, encode, tmp_path):
-    scorer, _ = fit_scorer(WITH_PRIOR)
-    before = scorer.scores(encode(scorer, toys.texts))
-    more = Examples(encode(scorer, ["zeppelin zeppelin flies", "zeppelin lands"]), toys.labels[:2])
-    assert not scorer.linear.knows("zeppelin")
-    scorer.finish(Examples(encode(scorer, toys.texts), toys.labels), more, FitContext(tmp_path))
-    assert scorer.linear.knows("zeppelin")
-    assert not np.array_equal(scorer.scores(encode(scorer, toys.texts)), before)
-
-
 @pytest.mark.parametrize("kind", ["words-matrix", "kim-cnn"])
 def test_a_prior_is_kept_with_its_network(fit_scorer, toys, encode, tmp_path, kind):
     scorer, _ = fit_scorer(WITH_PRIOR, {"network": {"kind": kind}})
@@ -378,6 +371,14 @@ def test_new_labels_start_with_their_frequency(fit_scorer, toys, encode):
     documents = encode(first, toys.texts)
     assert again.scores(documents)[:, columns] == pytest.approx(first.scores(documents), abs=1e-5)
     assert again.linear.scores(documents)[:, classes.names.index("weather")] == pytest.approx(2.5 / 4, abs=1e-5)
+
+
+def test_words_that_no_two_documents_share_are_told_with_the_option_of_the_prior(fit_scorer, toys, encode, tmp_path):
+    scorer, _ = fit_scorer(WITH_PRIOR)
+    texts = [" ".join([f"{letter}{letter}"] * 3) for letter in "abcdefghijklmnopqrstuvwxy"]
+    labels = toys.labels[np.arange(len(texts)) % toys.labels.shape[0]]
+    with pytest.raises(CorpusError, match=r"give more text, or set prior\.kind to none"):
+        scorer.fit(Examples(encode(scorer, texts), labels), None, FitContext(tmp_path))
 
 
 def test_one_document_has_no_prior(fit_scorer, toys, encode):

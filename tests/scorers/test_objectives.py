@@ -280,6 +280,15 @@ def test_biases_start_at_the_frequencies_of_labels():
     assert torch.equal(network.weight, weights)
 
 
+def test_a_network_that_continues_keeps_the_biases_of_labels_it_knows():
+    network = Linear(3, 3)
+    before = network.bias.detach().clone()
+    made = PointwiseObjective(network, LossConfig(kind="cross-entropy", label_weights="uniform"))
+    made.prepare(torch.tensor([10, 50, 99]), 99, known=[0, 2])
+    assert torch.equal(network.bias[[0, 2]], before[[0, 2]])
+    assert network.bias[1].sigmoid().item() == pytest.approx(0.505, rel=1e-4)
+
+
 def test_with_the_margin_loss_no_score_starts_below_the_lower_margin():
     network = Linear(3, 3)
     PointwiseObjective(network, loss_config(lower=0.2)).prepare(torch.tensor([0, 10, 50]), 99)
@@ -288,14 +297,12 @@ def test_with_the_margin_loss_no_score_starts_below_the_lower_margin():
     assert network.bias.sigmoid().tolist() == pytest.approx([0.01, 0.105, 0.505], rel=1e-4)
 
 
-def test_biases_stay_where_training_continues_and_where_scores_are_no_logits():
+def test_biases_stay_where_told_so_and_where_scores_are_no_logits():
     network = Linear(3, 2)
     bias = network.bias.detach().clone()
     PointwiseObjective(network, LossConfig(start="half")).prepare(torch.tensor([1, 2]), 9)
     assert torch.equal(network.bias, bias)
     made = PointwiseObjective(network, LossConfig())
-    made.prepare(torch.tensor([1, 2]), 9, is_new=False)
-    assert torch.equal(network.bias, bias)
     network.output_type = "scores"
     made.prepare(torch.tensor([1, 2]), 9)
     assert torch.equal(network.bias, bias)

@@ -116,6 +116,15 @@ def test_a_piece_is_read_where_it_is_most_central(length):
             assert found[place].tolist() == [place - best + 1, pieces[row, place], min(8, size) + 3]
 
 
+def test_half_a_surrogate_pair_is_read_as_an_unknown_character(contextual):
+    (_, vectors), (_, sound) = (
+        encode(contextual(), [text]).encodings["contextual"].arrays(np.array([0]))
+        for text in ("The bank.\ud800 Then players.", "The bank.? Then players.")
+    )
+    assert vectors.shape == sound.shape
+    assert np.isfinite(vectors).all()
+
+
 def test_long_documents_are_read_in_windows(contextual):
     short, long = (words_of(encode(contextual(window=window)), 3) for window in (16, 64))
     assert short.keys() == long.keys() == {"goal", "club", "3", "player", "song"}

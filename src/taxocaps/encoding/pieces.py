@@ -234,7 +234,9 @@ class PieceEncoder(Encoder):
         return np.fromiter(chain.from_iterable(pairs), np.int32), counts, own
 
     def _pieces_of(self, texts: Sequence[str]) -> list[list[int]]:
-        found = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        # Half a surrogate pair is no character that the library takes.
+        sound = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
+        found = self._tokenizer.encode_batch_fast(sound, add_special_tokens=False)
         return [one.ids[:_MOST_PIECES] for one in found]
 
     @staticmethod

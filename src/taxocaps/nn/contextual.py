@@ -108,9 +108,14 @@ class PieceReader(nn.Module):
     def _most_central(self, width: int, document: Tensor, begin: Tensor) -> tuple[Tensor, Tensor]:
         """For each piece the window of its document whose centre is nearest, and where in it the piece stands."""
         positions = torch.arange(width, device=begin.device)  # [P]
-        far = (2 * (positions - begin[:, None]) + 1 - self.special.inner).abs()  # [W, P]
-        is_own = document == torch.arange(int(document.max()) + 1, device=begin.device)[:, None]  # [B, W]
-        windows = torch.stack([own.nonzero()[:, 0][far[own].argmin(dim=0)] for own in is_own])  # [B, P]
+        doubled = 2 * positions + 1 - self.special.inner  # [P], as far as from begin to centre, twice
+        windows = torch.empty(int(document.max()) + 1, width, dtype=torch.long, device=begin.device)  # [B, P]
+        for index, row in enumerate(windows):
+            own = (document == index).nonzero()[:, 0]  # [w], ascending like their beginnings
+            after = torch.searchsorted(2 * begin[own], doubled).clamp(max=len(own) - 1)  # [P], the first not before it
+            before = (after - 1).clamp(min=0)  # [P]
+            is_nearer = doubled - 2 * begin[own[before]] <= (2 * begin[own[after]] - doubled).abs()  # [P]
+            row.copy_(own[torch.where(is_nearer, before, after)])
         # Where a shorter document has ended, there is no such place in the window, and none is needed.
         offsets = (positions - begin[windows]).clamp(0, min(self.special.inner, width) - 1)  # [B, P]
         return windows, offsets

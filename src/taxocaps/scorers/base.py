@@ -277,9 +277,6 @@ class Scorer(ABC):
         scores = out_of_fold(self, training, folds, context)
         return CrossFit(self.fit(training, None, context.within("all")), scores)
 
-    def finish(self, training: Examples, validation: Examples, context: FitContext) -> None:  # noqa: B027 - most have none
-        """Fit again what is cheap to fit: validation documents have decided by now, and may be learned from, too."""
-
     @abstractmethod
     def scores(self, documents: EncodedDocuments) -> NDArray[np.float32]:
         """The score of each label for each document; float32 [documents, L], from 0 to 1, all 0 without words."""

@@ -349,9 +349,7 @@ def _fit(
     """Fit a scorer; returns what it came to, and scores of documents by a scorer that has not learned from them."""
     if validation is not None:
         report = scorer.fit(training, validation, context)
-        raw = _held_out(scorer.scores(validation.documents), validation, training)
-        scorer.finish(training, validation, context)
-        return report, raw
+        return report, _held_out(scorer.scores(validation.documents), validation, training)
     folds = _folds(scorer, training)
     if folds is not None:
         found = scorer.cross_fit(training, folds, context)

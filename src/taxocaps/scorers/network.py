@@ -241,7 +241,7 @@ class NetworkScorer(Scorer):
         linear = None if folds is None else self._fit_linear(training, folds, context)  # [documents, L]
         self._set_weights(vectors)
         counts = torch.from_numpy(count_labels(training.labels))  # [L]
-        self.objective.prepare(counts, len(training), is_new=self.start is None)
+        self.objective.prepare(counts, len(training), self._known_columns())
         if self.linear is not None:
             self._set_prior(training)
         inputs = replace(self.inputs(training.documents), linear=linear)
@@ -255,12 +255,6 @@ class NetworkScorer(Scorer):
             resume=context.resume,
             progress=context.progress,
         )
-
-    def finish(self, training: Examples, validation: Examples, context: FitContext) -> None:
-        """Fit the linear model, if there is one, to validation documents, too."""
-        if self.linear is not None and self.start is None:
-            words, more = (Examples(replace(one.documents, encodings={}), one.labels) for one in (training, validation))
-            self.linear.fit(words.with_others(more), None, context.called("linear model"))
 
     def scores(self, documents: EncodedDocuments) -> NDArray[np.float32]:
         """The length of each label's capsule, or the output of a dense head, with what the linear model adds.
@@ -374,7 +368,13 @@ class NetworkScorer(Scorer):
         if self.start is not None and self.start.linear is not None:  # of new labels it says how frequent they are
             self.linear.continue_from(self.start.linear, training)
             return _linear_logits(self.linear.scores(training.documents))
-        scores = self.linear.cross_fit(training, folds, context.called("linear model").within("linear")).scores
+        try:
+            scores = self.linear.cross_fit(training, folds, context.called("linear model").within("linear")).scores
+        except CorpusError as error:
+            raise CorpusError(
+                "no word occurs in two training documents, so the linear model beside the network learns nothing; "
+                "give more text, or set prior.kind to none"
+            ) from error
         held_out = HeldOut.of_folds(training.labels, scores, folds)
         self._calibration = fit_calibration(held_out, count_labels(training.labels))
         return _linear_logits(scores)

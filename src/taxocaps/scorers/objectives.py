@@ -1,6 +1,6 @@
 """Training objectives: the scores of a network joined with a loss, labels weighted by the taxonomy."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, ClassVar, Literal
 
 import torch
@@ -109,8 +109,8 @@ class PointwiseObjective(nn.Module):
         self.edges: Tensor | None
         self.inner = nn.ParameterList(self._inner_weights())
 
-    def prepare(self, frequencies: Tensor, documents: int, *, is_new: bool = True) -> None:
-        """Set the biases of a new network that returns logits, so that it starts from the frequencies of the labels.
+    def prepare(self, frequencies: Tensor, documents: int, known: Sequence[int] = ()) -> None:
+        """Set the biases of a network that returns logits, so that it starts from the frequencies of its new labels.
 
         With the margin loss no score begins below the lower margin: that costs nothing, and further down the sigmoid is
         so flat that true labels would hardly come up again.
@@ -118,10 +118,12 @@ class PointwiseObjective(nn.Module):
         Args:
             frequencies: The number of training documents of each label, [L].
             documents: The number of training documents.
-            is_new: Whether the network has just been made; one that continues training keeps its biases.
+            known: The columns of labels that were learned before, in a network that continues training.
         """
-        if not is_new or self._config.start == "half" or self.network.output_type != "logits":
+        if self._config.start == "half" or self.network.output_type != "logits":
             return
+        new = torch.ones(len(frequencies), dtype=torch.bool)  # [L]
+        new[list(known)] = False
         shares = (frequencies.float() + 0.5) / (documents + 1)  # [L], never 0 or 1
         if self._config.kind == "margin":
             shares = shares.clamp(min=max(self._config.lower, _LEAST_SHARE))  # [L]
@@ -129,7 +131,7 @@ class PointwiseObjective(nn.Module):
         with torch.no_grad():
             for name in self.network.label_parameters:
                 if name in named and named[name].dim() == 1:
-                    named[name].copy_(shares.logit())
+                    named[name][new] = shares.logit()[new]
 
     def loss(self, batch: Batch) -> Tensor:
         """The mean over documents of the loss summed over labels, and what ties labels to their parents; []."""
@@ -259,7 +261,7 @@ class SequenceObjective(nn.Module):
         super().__init__()
         self.network = network
 
-    def prepare(self, frequencies: Tensor, documents: int, *, is_new: bool = True) -> None:
+    def prepare(self, frequencies: Tensor, documents: int, known: Sequence[int] = ()) -> None:
         """Tell the network the number of training documents of each label, [L]."""
         self.network.set_frequencies(frequencies)
 

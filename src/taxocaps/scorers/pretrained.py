@@ -81,7 +81,7 @@ class ContextualEncoder(PieceEncoder):
         seconds = _operations(self.folder) * pieces / _SPEED
         weights = sum(path.stat().st_size for path in self.folder.weight_files)
         memory = weights + 4 * _PIECES_AT_ONCE * (8 * hidden + 3 * inner)
-        disk = words * hidden * np.dtype(np.float16).itemsize
+        disk = 2 * words * hidden * np.dtype(np.float16).itemsize  # once more for a run that goes on, until it is done
         return (
             f"the encoder reads {tokens:,} tokens of {documents:,} documents: about {_duration(seconds)} of one core, "
             f"{_size(memory)} of memory and at most {_size(disk)} on disk"
