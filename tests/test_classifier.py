@@ -76,6 +76,13 @@ def upper(texts):
     return [text.upper() for text in texts]
 
 
+def test_labels_of_validation_documents_that_are_learned_from_have_columns():
+    classifier = TaxoCapsClassifier("SVM", bag__min_documents=1)
+    classifier.fit(["red apples", "green pears"] * 3, ["a", "p"] * 3, validation=(["blue plums"] * 3, ["b"] * 3))
+    assert classifier.classes_.tolist() == ["a", "b", "p"]
+    assert classifier.predict_proba(["blue plums"]).argmax() == 1
+
+
 def test_lists_of_names(fitted):
     assert fitted.classes_.tolist() == [name for name in DATA.taxonomy.names if name != "Topics"]
     predicted = fitted.predict(TEXTS)

@@ -130,7 +130,7 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if start is not None:
             check_is_fitted(start)
             check_same(start.model_.config, config, but=_FREE)
-        targets = self._targets(y, config, start)
+        targets = self._targets(y, config, start, validation)
         name = ModelName(run.model, run.preset, self._seed())
         with tempfile.TemporaryDirectory() as temporary:
             context = context or FitContext(
@@ -251,7 +251,13 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ConfigError(f"random_state must be a whole number from 0 on, or None; got {self.random_state!r}")
         return int(self.random_state)
 
-    def _targets(self, y: Any, config: ModelConfig, start: "TaxoCapsClassifier | None") -> "Targets":
+    def _targets(
+        self,
+        y: Any,
+        config: ModelConfig,
+        start: "TaxoCapsClassifier | None",
+        validation: tuple[Sequence[Content], Any] | None,
+    ) -> "Targets":
         taxonomy = None if self.taxonomy is None else as_taxonomy(self.taxonomy)
         older: tuple[str, ...] = ()
         if start is not None:
@@ -260,7 +266,10 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if taxonomy is not None:
             taxonomy = taxonomy.with_labels(older)
         unseen = unseen_labels(taxonomy) if taxonomy is not None and config.gives_unseen else ()
-        return read_targets(y, taxonomy, config.labels, more=(*older, *unseen))
+        learned: tuple[str, ...] = ()
+        if validation is not None and len(validation[0]) and config.learns_validation and not _is_matrix(validation[1]):
+            learned = read_targets(validation[1], taxonomy, config.labels).classes.names
+        return read_targets(y, taxonomy, config.labels, more=(*older, *unseen, *learned))
 
     @staticmethod
     def _validation(
@@ -351,7 +360,7 @@ def read_targets(
     """
     if hasattr(y, "columns") and hasattr(y, "to_numpy"):
         return _from_frame(y, taxonomy, config, known, more)
-    if issparse(y) or (isinstance(y, np.ndarray) and y.ndim == 2 and y.dtype.kind in "biuf"):
+    if _is_matrix(y):
         return _from_matrix(y, taxonomy, config, known)
     if y is None:
         raise CorpusError("every text needs its labels; got none")
@@ -359,6 +368,10 @@ def read_targets(
     return _from_names(
         form, [_as_names(labels, index) for index, labels in enumerate(y)], taxonomy, config, known, more
     )
+
+
+def _is_matrix(y: Any) -> bool:
+    return bool(issparse(y) or (isinstance(y, np.ndarray) and y.ndim == 2 and y.dtype.kind in "biuf"))
 
 
 def _from_names(
