@@ -43,13 +43,14 @@ NOTE = (
     "documents where there are no dev documents; then they learn from training and dev documents, as auto and our "
     "linear models do; our networks learn from training documents only. No ancestors are added to the labels they "
     "give, which our models do where all documents carry them. Calibration errors are over scores above 0.05, and "
-    "are left blank for margins, which are no probabilities. scikit-learn is one LinearSVC for each label, over TF-IDF of words, or of "
-    "words and of three to five characters. LibMultiLabel, HiClass, omikuji and napkinXC get the same TF-IDF of "
-    "words. All have their own default options, but for LibMultiLabel, which has those of its example for RCV1: with "
-    "its defaults it has no bias term and loses two points of micro-F1 on Reuters. HiClass gives one path a document "
-    "and no scores: a training document is given once for each of its most specific labels. omikuji and napkinXC "
-    "score ten labels a document. Annif reads texts itself, and gets the names of labels as a SKOS vocabulary; its "
-    "ensemble is the mean of both. Programs that take more than 40 CPU minutes were stopped."
+    "are left blank for margins, which are no probabilities. scikit-learn is one LinearSVC for each label, over "
+    "TF-IDF of words, or of words and of three to five characters. LibMultiLabel, HiClass, omikuji and napkinXC get "
+    "the same TF-IDF of words. All have their own default options, but for LibMultiLabel, which has those of its "
+    "example for RCV1: with its defaults it has no bias term and loses two points of micro-F1 on Reuters. HiClass "
+    "gives one path a document and no scores: a training document is given once for each of its most specific "
+    "labels. omikuji and napkinXC score ten labels a document. Annif reads texts itself, and gets the names of "
+    "labels as a SKOS vocabulary; its ensemble is the mean of both. Programs that take more than 40 CPU minutes were "
+    "stopped."
 )
 
 Rows = Mapping[str, Sequence[Result]]
