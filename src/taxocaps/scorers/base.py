@@ -203,12 +203,14 @@ class Scorer(ABC):
     Attributes:
         Config: The options that the scorer has; `config_type` may refine it.
         is_calibrated: Whether scores are probabilities already.
+        needs_folds: Whether there are folds however few documents there are.
         start: A fitted scorer of the same kind, perhaps with other labels, from whose weights `fit` continues.
         vocabulary: The words it knows, once it is fitted.
     """
 
     Config: ClassVar[type[ModelConfig]]
     is_calibrated: ClassVar[bool] = False
+    needs_folds: ClassVar[bool] = False
     start: Self | None = None
     vocabulary: Vocabulary
 

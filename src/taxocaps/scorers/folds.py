@@ -18,20 +18,21 @@ _PHRASE = 3
 """Words of a phrase; single words would make near copies of all documents of one subject."""
 
 
-def document_folds(examples: Examples, count: int, seed: int = 0) -> NDArray[np.int64] | None:
-    """The fold of each document, near copies in one; None if all documents are near copies.
+def document_folds(examples: Examples, count: int, seed: int = 0, fewest: int = 2) -> NDArray[np.int64] | None:
+    """The fold of each document, near copies in one; None if fewer than `fewest` documents differ.
 
     Args:
         examples: The documents with their labels.
         count: Number of folds, at most; there are no more than documents that differ.
         seed: Random seed.
+        fewest: With fewer documents that differ there are no folds.
 
     Returns:
         int64 [documents].
     """
     groups = near_copies(examples.documents, seed)
     different = len(np.unique(groups))
-    return None if different < 2 else assign_folds(examples.labels, groups, min(count, different), seed)
+    return None if different < fewest else assign_folds(examples.labels, groups, min(count, different), seed)
 
 
 def assign_folds(labels: csr_array, groups: NDArray[np.int64], count: int, seed: int = 0) -> NDArray[np.int64]:

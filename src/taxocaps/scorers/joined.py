@@ -132,6 +132,7 @@ class JoinedScorer(Scorer):
 
     Config = JoinedModelConfig
     is_calibrated = True
+    needs_folds = True
 
     trees: Trees
     counts: NDArray[np.int64]

@@ -366,7 +366,8 @@ def _fit(
 def _folds(scorer: Scorer, training: Examples) -> NDArray[np.int64] | None:
     """The fold of each document; None if the scorer wants no folds, or too few documents differ."""
     wanted = scorer.folds_for(len(training))
-    return document_folds(training, wanted, scorer.seed) if wanted > 1 else None
+    fewest = 2 if scorer.needs_folds else _TOO_FEW_TO_SPLIT
+    return document_folds(training, wanted, scorer.seed, fewest) if wanted > 1 else None
 
 
 def _held_out(scores: NDArray[np.float32], examples: Examples, training: Examples) -> HeldOut:
