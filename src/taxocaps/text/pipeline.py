@@ -29,7 +29,7 @@ __all__ = ["Content", "TextConfig", "TextPipeline"]
 _REMEMBERED = 2**18
 _LONGEST_RAW = 2 * LONGEST_WORD
 _MANY_LETTERS = 200_000
-"""From so many characters on, raw tokens are found by compiled code; that the patterns need a fifth of a second for."""
+"""Characters from which on compiled code finds the raw tokens: fewer are done before it is loaded."""
 
 # A raw token, still to be normalised, is a string; a finished word is a tuple of one. Both can stand in one chunk.
 Piece = str | tuple[str, ...]
