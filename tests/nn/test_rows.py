@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch.nn import functional
 
+from taxocaps.nn import rows
 from taxocaps.nn.rows import AttentionalLSTM, BlockAttention, RowConvolution, RowLayer, RowSelfAttention, window_blocks
 
 RANK, COUNTS = torch.tensor([0, 1]), torch.tensor([2, 1])
@@ -106,6 +107,19 @@ def test_equal_to_the_equation():
     for row in range(2):
         expected = by_the_equation(lstm, x[row].tolist(), alpha[row].tolist())
         assert found[row].tolist() == [pytest.approx(step, abs=1e-12) for step in expected]
+
+
+def test_the_gradients_of_an_lstm_are_those_of_differences(monkeypatch):
+    monkeypatch.setattr(rows, "_CHUNK_ROWS", 2)  # three rows are read in two chunks
+    torch.manual_seed(0)
+    lstm, mask = AttentionalLSTM(3, 4).double(), torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0], [1, 0, 1, 0]])
+    x, alpha = torch.randn(3, 4, 3, dtype=torch.float64), torch.rand(3, 4, dtype=torch.float64) + 0.5
+    names, weights = zip(*lstm.named_parameters(), strict=True)
+
+    def outputs(x, alpha, *weights):
+        return torch.func.functional_call(lstm, dict(zip(names, weights, strict=True)), (x, mask, alpha))
+
+    assert torch.autograd.gradcheck(outputs, (x.requires_grad_(), alpha.requires_grad_(), *weights))
 
 
 def test_an_lstm_with_attention_of_ones_is_one_without():

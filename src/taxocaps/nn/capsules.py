@@ -32,6 +32,9 @@ _TINY = 1e-12
 _CHUNK_ELEMENTS = 32_000_000
 """Routing logits, or weights, in memory at a time: 128 MB."""
 
+_BLOCK_ELEMENTS = (1_000_000, _CHUNK_ELEMENTS)
+"""Routing logits made at a time, without and with a GPU: softmax and products find 4 MB in the cache of a processor."""
+
 
 def squash(s: Tensor) -> Tensor:
     """Shrink vectors to a length below 1, short ones to almost nothing: v = |s|^2 / (1 + |s|^2) * s / |s|.
@@ -196,9 +199,9 @@ class _RoutedSum(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, u: Tensor, weight: Tensor, V: Tensor, chunk: int) -> Tensor:
         s = torch.empty_like(V)  # [B, L, n]
-        for labels, coupling in _couplings(u, weight, V, chunk):  # [B, G, R, l]
-            z = coupling.transpose(2, 3) @ u  # [B, G, l, m]
-            s[:, labels] = _to_labels(z, weight[labels])  # [B, l, n]
+        for labels, couplings in _couplings(u, weight, V, chunk):
+            parts = [coupling.mT @ u[documents] for documents, coupling in couplings]  # each [b, G, l, m]
+            s[:, labels] = _to_labels(torch.cat(parts), weight[labels])  # [B, l, n]
         ctx.save_for_backward(u, weight, V)
         ctx.chunk = chunk
         return s
@@ -208,29 +211,45 @@ class _RoutedSum(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None, None]:
         u, weight, V = ctx.saved_tensors
         grad_u, grad_weight = torch.zeros_like(u), torch.empty_like(weight)
-        for labels, coupling in _couplings(u, weight, V, ctx.chunk):  # [B, G, R, l]
+        for labels, couplings in _couplings(u, weight, V, ctx.chunk):
             grad_z = _to_capsules(grad[:, labels], weight[labels])  # [B, G, l, m]
-            grad_u += coupling @ grad_z  # [B, G, R, m]
-            z = coupling.transpose(2, 3) @ u  # [B, G, l, m]
-            outer = grad[:, labels].permute(1, 2, 0) @ _by_label(z)  # [l, n, G m]
+            parts = []
+            for documents, coupling in couplings:  # [b, G, R, l]
+                grad_u[documents] += coupling @ grad_z[documents]  # [b, G, R, m]
+                parts.append(coupling.mT @ u[documents])  # [b, G, l, m]
+            outer = grad[:, labels].permute(1, 2, 0) @ _by_label(torch.cat(parts))  # [l, n, G m]
             grad_weight[labels] = outer.view_as(weight[labels])  # [l, n, G, m]
         return grad_u, grad_weight, None, None
 
 
-def _couplings(u: Tensor, weight: Tensor, V: Tensor, chunk: int) -> Iterator[tuple[slice, Tensor]]:
-    """The couplings of one chunk of labels after another; over all labels they sum to 1 for every capsule."""
+def _couplings(
+    u: Tensor, weight: Tensor, V: Tensor, chunk: int
+) -> Iterator[tuple[slice, Iterator[tuple[slice, Tensor]]]]:
+    """The couplings of one chunk of labels after another, each [b, G, R, l] for some documents after others.
+
+    Over all labels they sum to 1 for every capsule.
+    """
     chunks = [slice(start, start + chunk) for start in range(0, weight.shape[0], chunk)]
     if len(chunks) == 1:
-        yield chunks[0], _logits(u, weight, V).softmax(dim=-1)  # [B, G, R, L]
+        yield chunks[0], ((some, logits.softmax(dim=-1)) for some, logits in _logits(u, weight, V))
         return
-    totals = [_logits(u, weight[labels], V[:, labels]).logsumexp(dim=-1) for labels in chunks]  # each [B, G, R]
+    totals = [
+        torch.cat([logits.logsumexp(dim=-1) for _, logits in _logits(u, weight[labels], V[:, labels])])
+        for labels in chunks
+    ]  # each [B, G, R]
     log_total = torch.stack(totals, dim=-1).logsumexp(dim=-1, keepdim=True)  # [B, G, R, 1]
     for labels in chunks:
-        yield labels, _logits(u, weight[labels], V[:, labels]).sub_(log_total).exp_()  # [B, G, R, l]
+        of_chunk = _logits(u, weight[labels], V[:, labels])
+        yield labels, ((some, logits.sub_(log_total[some]).exp_()) for some, logits in of_chunk)
 
 
-def _logits(u: Tensor, weight: Tensor, V: Tensor) -> Tensor:
-    return u @ _to_capsules(V, weight).transpose(2, 3)  # [B, G, R, l]
+def _logits(u: Tensor, weight: Tensor, V: Tensor) -> Iterator[tuple[slice, Tensor]]:
+    """The routing logits of a few documents at a time, [b, G, R, l]."""
+    target = _to_capsules(V, weight)  # [B, G, l, m]
+    size = max(1, _BLOCK_ELEMENTS[u.is_cuda] // max(1, u[:1, ..., 0].numel() * len(weight)))
+    for start in range(0, len(u), size):
+        some = slice(start, start + size)
+        yield some, u[some] @ target[some].mT  # [b, G, R, l]
 
 
 # One product per label, over all groups at once: the weights, by far the largest tensor, are never copied.

@@ -119,8 +119,11 @@ def to_documents(rows: Tensor, mask: Tensor) -> Tensor:
     Shapes:
         rows: [R, ...]; mask: [B, N] of bool with R true entries; returns [B, N, ...].
     """
-    documents = rows.new_zeros(*mask.shape, *rows.shape[1:])  # [B, N, ...]
-    return documents.masked_scatter(mask.view(*mask.shape, *[1] * (rows.dim() - 1)), rows)  # [B, N, ...]
+    documents = rows.new_zeros(mask.numel(), *rows.shape[1:])  # [B N, ...]
+    # Not masked_scatter: its gradient reads every number by itself.
+    return documents.index_copy(0, mask.flatten().nonzero().squeeze(1), rows).view(
+        *mask.shape, *rows.shape[1:]
+    )  # [B, N, ...]
 
 
 class NgramConvolution(nn.Module):

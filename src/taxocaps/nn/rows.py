@@ -1,9 +1,12 @@
 """The layers over the rows of words-matrices: convolution, block attention, attentional LSTM (paper section 3.1)."""
 
+import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from taxocaps.nn.layers import MaskedSelfAttention, dense_layer
@@ -72,12 +75,16 @@ class RowLayer(nn.Module):
         windows = window_blocks(blocks, self.stride)  # [R, W']
         mask = (windows > 0).to(x.dtype)  # [R, W']
         found = [convolution(x, positions) for convolution in self.convolutions]  # each [R, W', filters]
-        features = torch.cat(found, dim=2).relu()  # [R, W', filters]
+        features = _side_by_side(found).relu()  # [R, W', filters]
         kept = [features * mask[..., None]] if self.keeps_windows else []  # [R, W', filters]
         if self.context is not None:
             alpha = None if self.attention is None else self.attention(rank, block_counts, windows)  # [R, W']
             kept.append(self.context(features, mask, alpha))  # [R, W', H]
-        return torch.cat(kept, dim=2), windows  # [R, W', F], [R, W']
+        return _side_by_side(kept), windows  # [R, W', F], [R, W']
+
+
+def _side_by_side(features: list[Tensor]) -> Tensor:
+    return torch.cat(features, dim=2) if len(features) > 1 else features[0]  # a single one is not copied
 
 
 class RowConvolution(nn.Module):
@@ -191,22 +198,89 @@ class AttentionalLSTM(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor, alpha: Tensor | None = None) -> Tensor:
         """Read every row from left to right."""
-        # W alpha x = alpha W x: one product for all steps, scaled afterwards; the bias is not scaled.
-        projected = x @ self.input.weight.T  # [R, W, 4H]
-        if alpha is not None:
-            projected = projected * alpha[..., None]  # [R, W, 4H]
-        projected = projected + self.input.bias  # [R, W, 4H]
-        cell = x.new_zeros(x.shape[0], self.hidden_size)  # [R, H]
-        outputs = []
-        # Unbound steps: indexing x[:, t] would cost three times as much in the backward pass.
-        for step, real in zip(projected.unbind(dim=1), mask.to(x.dtype)[..., None].unbind(dim=1), strict=True):
-            gates = torch.sigmoid(step[:, : 3 * self.hidden_size] + self.state(cell))  # [R, 3H]
-            forget_gate, input_gate, output_gate = gates.chunk(3, dim=-1)  # each [R, H]
-            candidate = torch.tanh(step[:, 3 * self.hidden_size :])  # [R, H]
-            new = forget_gate * cell + input_gate * candidate  # [R, H]
-            cell = real * new + (1 - real) * cell  # [R, H]
-            outputs.append(real * output_gate * torch.tanh(cell))  # [R, H]
-        return torch.stack(outputs, dim=1)  # [R, W, H]
+        x = x if alpha is None else x * alpha[..., None]  # [R, W, C]
+        weights = self.input.weight, self.input.bias, self.state.weight
+        outputs: Tensor = _Recurrence.apply(x, mask > 0, *weights)  # type: ignore[no-untyped-call]
+        return outputs  # [R, W, H]
+
+
+class _Recurrence(torch.autograd.Function):
+    """The steps of the LSTM, with gradients by hand.
+
+    A step is a dozen operations on small matrices, and autograd would keep, and read again, the result of each. Here
+    some rows go through all steps while they are in the cache, and only gates, candidates, cells and their tanh are
+    kept. Padding has gates that keep the state, 1, 0 and 0: their slopes are 0, so that the gradients need no mask.
+
+    Shapes:
+        x: [R, W, C]; is_real: [R, W] of bool; weight: [4H, C]; bias: [4H]; state_weight: [3H, H]; returns [R, W, H].
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, is_real: Tensor, weight: Tensor, bias: Tensor, state_weight: Tensor) -> Tensor:
+        R, W, H = *is_real.shape, state_weight.shape[1]
+        gates = functional.linear(x, weight, bias)  # [R, W, 4H]: one product for all steps
+        gates[~is_real] = _keep_state(gates, H)
+        cells, outputs = gates.new_zeros(R, W + 1, H), gates.new_empty(R, W, H)
+        squeezed = torch.empty_like(outputs)  # [R, W, H]: tanh of the cells
+        for rows in _row_chunks(R):
+            for t in range(W):
+                step, before, cell = gates[rows, t], cells[rows, t], cells[rows, t + 1]  # [r, 4H], [r, H], [r, H]
+                step[:, : 3 * H].addmm_(before, state_weight.T).sigmoid_()  # [r, 3H]
+                step[:, 3 * H :].tanh_()  # [r, H]
+                forget_gate, input_gate, output_gate, candidate = step.chunk(4, dim=1)  # each [r, H]
+                torch.mul(input_gate, candidate, out=cell).addcmul_(forget_gate, before)  # [r, H]
+                torch.mul(output_gate, torch.tanh(cell, out=squeezed[rows, t]), out=outputs[rows, t])  # [r, H]
+        ctx.save_for_backward(x, gates, cells, squeezed, weight, state_weight)
+        return outputs
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        x, gates, cells, squeezed, weight, state_weight = ctx.saved_tensors
+        R, W, H = squeezed.shape
+        grad_gates = torch.empty_like(gates)  # [R, W, 4H], before sigmoid and tanh
+        for rows in _row_chunks(R):
+            grad_cell = torch.zeros_like(cells[rows, 0])  # [r, H]
+            for t in reversed(range(W)):
+                step, found, given = gates[rows, t], grad_gates[rows, t], grad[rows, t]  # [r, 4H], [r, 4H], [r, H]
+                forget_gate, input_gate, output_gate, candidate = step.chunk(4, dim=1)  # each [r, H]
+                grad_cell += _tanh_backward(given * output_gate, squeezed[rows, t])  # [r, H]
+                torch.mul(grad_cell, cells[rows, t], out=found[:, :H])
+                torch.mul(grad_cell, candidate, out=found[:, H : 2 * H])
+                torch.mul(given, squeezed[rows, t], out=found[:, 2 * H : 3 * H])
+                of_gates = found[:, : 3 * H]  # [r, 3H]
+                _sigmoid_backward(of_gates, step[:, : 3 * H], grad_input=of_gates)
+                _tanh_backward(grad_cell * input_gate, candidate, grad_input=found[:, 3 * H :])
+                grad_cell.mul_(forget_gate).addmm_(of_gates, state_weight)  # [r, H]
+        grad_gates = grad_gates.flatten(0, 1)  # [R W, 4H]
+        return (
+            (grad_gates @ weight).view_as(x),
+            None,
+            grad_gates.T @ x.flatten(0, 1),  # [4H, C]
+            grad_gates.sum(dim=0),  # [4H]
+            grad_gates[:, : 3 * H].T @ cells[:, :-1].flatten(0, 1),  # [3H, H]
+        )
+
+
+_CHUNK_ROWS = 256
+"""Rows that are read together: what a step of them needs stays in the cache."""
+
+_sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
+
+
+def _tanh_backward(grad: Tensor, output: Tensor, grad_input: Tensor | None = None) -> Tensor:
+    grad_input = torch.empty_like(grad) if grad_input is None else grad_input
+    torch.ops.aten.tanh_backward.grad_input(grad, output, grad_input=grad_input)
+    return grad_input
+
+
+def _row_chunks(rows: int) -> list[slice]:
+    return [slice(start, start + _CHUNK_ROWS) for start in range(0, rows, _CHUNK_ROWS)]
+
+
+def _keep_state(like: Tensor, H: int) -> Tensor:
+    """What makes forget gates 1, input and output gates 0; with any candidate; [4H]."""
+    return torch.cat([like.new_full((H,), math.inf), like.new_full((2 * H,), -math.inf), like.new_zeros(H)])  # [4H]
 
 
 class RowSelfAttention(nn.Module):
