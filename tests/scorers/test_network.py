@@ -347,9 +347,24 @@ def test_prior_and_network_add_up_to_the_score(fit_scorer, toys, encode):
 
 def test_unknown_words_are_no_evidence_against_all_labels(fit_scorer, toys, encode):
     scorer, _ = fit_scorer(WITH_PRIOR, STILL)
-    shares = (np.asarray(toys.labels.sum(axis=0)).ravel() + 0.5) / 13
+    shares = (2 * np.asarray(toys.labels.sum(axis=0)).ravel() + 0.5) / 25  # 12 training and 12 validation documents
     found = scorer.scores(encode(scorer, ["zyx wvu tsr"]))[0]
     assert found == pytest.approx(shares, abs=1e-4)
+
+
+def test_a_prior_learns_from_validation_documents_and_scores_them_out_of_fold(small_config, toys, encode, tmp_path):
+    scorer = NetworkScorer(small_config(WITH_PRIOR, STILL), toys.classes)
+    texts = [f"{text} volcano" for text in toys.texts]
+    training, validation = (
+        Examples(encode(scorer, toys.texts), toys.labels),
+        Examples(encode(scorer, texts), toys.labels),
+    )
+    found = scorer.validated_fit(training, validation, FitContext(tmp_path))
+    assert scorer.linear.knows("volcano")
+    learned = scorer.scores(validation.documents)
+    assert found.scores.shape == learned.shape
+    truth = toys.labels.toarray()
+    assert found.scores[truth].mean() < learned[truth].mean()
 
 
 def test_a_prior_goes_on_with_its_network(fit_scorer, toys, encode):

@@ -460,6 +460,19 @@ def volcanoes(write):
     )
 
 
+def test_validation_documents_that_a_prior_has_learned_do_not_validate_it_again(
+    train_it, tmp_path, toy_files, volcanoes, write
+):
+    parts = {name: write(*documents, name=f"{name}.jsonl") for name, documents in toy_files.data.splits.items()}
+    dev = parts["dev"]
+    train_it("prior.kind=linear", out="first", files=TrainFiles(parts["train"], toy_files.taxonomy, dev))
+    assert "linear" in load_model(tmp_path / "first").scorer.members
+    for name, path in {"the same": dev, "others": parts["test"]}.items():
+        told, again = [], TrainFiles(volcanoes, dev=path, start=tmp_path / "first")
+        train_it("labels.unknown=add", "prior.kind=linear", files=again, out=name, tell=told.append)
+        assert any("knows these validation documents" in line for line in told) == (name == "the same")
+
+
 def test_starting_from_a_model(train_it, tmp_path, toy_model, volcanoes):
     """Old labels stay, new ones come, and the model's own options hold."""
     files = TrainFiles(volcanoes, start=toy_model)

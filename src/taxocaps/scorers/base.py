@@ -182,11 +182,11 @@ class FitContext:
 
 @dataclass(frozen=True, eq=False)
 class CrossFit:
-    """A scorer fitted on all documents, and what it says of each document without having seen it.
+    """A fitted scorer's report, and what it says of documents without having learned from them.
 
     Attributes:
-        report: What fitting on all documents came to.
-        scores: float32 [documents, L], out-of-fold scores.
+        report: What fitting came to.
+        scores: float32 [documents, L], of validation documents, or of all training documents out of fold.
     """
 
     report: FitReport
@@ -265,6 +265,17 @@ class Scorer(ABC):
     def folds_for(self, documents: int) -> int:
         """The number of folds for so many training documents; 0 to hold out some of them instead."""
         return min(int(self.config.folds), documents)
+
+    def validated_fit(self, training: Examples, validation: Examples, context: FitContext) -> CrossFit:
+        """Learn from `training`, and score the validation documents, which were not learned from.
+
+        Args:
+            training: The documents.
+            validation: Documents that may decide when to stop.
+            context: Where and how.
+        """
+        report = self.fit(training, validation, context)
+        return CrossFit(report, self.scores(validation.documents))
 
     def cross_fit(self, training: Examples, folds: NDArray[np.int64], context: FitContext) -> CrossFit:
         """Score every training document by a scorer fitted without its fold, then fit this one on all documents.

@@ -348,19 +348,18 @@ def _fit(
 ) -> tuple[FitReport, HeldOut]:
     """Fit a scorer; returns what it came to, and scores of documents by a scorer that has not learned from them."""
     if validation is not None:
-        report = scorer.fit(training, validation, context)
-        return report, _held_out(scorer.scores(validation.documents), validation, training)
+        found = scorer.validated_fit(training, validation, context)
+        return found.report, _held_out(found.scores, validation, training)
     folds = _folds(scorer, training)
     if folds is not None:
         found = scorer.cross_fit(training, folds, context)
         return found.report, HeldOut.of_folds(training.labels, found.scores, folds)
     part, held_out = hold_out(training, scorer.config.validation, scorer.seed)
-    report = scorer.fit(part, held_out, context.within("held-out"))
-    raw = _held_out(scorer.scores(held_out.documents), held_out, part)
+    found = scorer.validated_fit(part, held_out, context.within("held-out"))
     if part is not training:
-        again = replace(context.called("all documents").within("all"), epochs=report.best_epoch or None)
+        again = replace(context.called("all documents").within("all"), epochs=found.report.best_epoch or None)
         scorer.fit(training, None, again)
-    return report, raw
+    return found.report, _held_out(found.scores, held_out, part)
 
 
 def _folds(scorer: Scorer, training: Examples) -> NDArray[np.int64] | None:

@@ -24,7 +24,7 @@ from taxocaps.nn.network import UNKNOWN, Estimate, Network, Sizes
 from taxocaps.nn.networks import NETWORKS
 from taxocaps.nn.prior import Prior
 from taxocaps.results import FitReport
-from taxocaps.scorers.base import Examples, FitContext, ModelConfig, Scorer, Workload
+from taxocaps.scorers.base import CrossFit, Examples, FitContext, ModelConfig, Scorer, Workload
 from taxocaps.scorers.decision import Calibration, HeldOut, count_labels, fit_calibration
 from taxocaps.scorers.folds import document_folds
 from taxocaps.scorers.linear import LinearModelConfig, LinearScorer
@@ -213,6 +213,8 @@ class NetworkScorer(Scorer):
     """The network joined with its loss."""
     linear: LinearScorer | None = None
     """The linear model whose word the network adds to."""
+    _checked: "NetworkInputs | None" = None
+    """The validation documents of the last fit, with what the linear model says of them out of fold."""
 
     @classmethod
     def config_type(cls, options: Mapping[str, Any]) -> type[NetworkModelConfig]:
@@ -233,22 +235,27 @@ class NetworkScorer(Scorer):
 
         check_device(self.config.training.device)
         vectors = self._learn_words(training.documents, context)
-        folds = self._prior_folds(training)
+        known = self._prior_examples(training, validation)
+        folds = None if known is None else self._prior_folds(known)
         self.linear = None if folds is None else self._make_linear()
         self.objective = self._make_objective(vectors.shape[1], self._label_vectors(context))
         context.tell(self._describe(vectors.shape[1], training.documents))
-        # Not earlier: by now all options are known to be good, and there is something worth keeping for a resumed run.
-        linear = None if folds is None else self._fit_linear(training, folds, context)  # [documents, L]
         self._set_weights(vectors)
         counts = torch.from_numpy(count_labels(training.labels))  # [L]
         self.objective.prepare(counts, len(training), self._known_columns())
-        if self.linear is not None:
-            self._set_prior(training)
-        inputs = replace(self.inputs(training.documents), linear=linear)
+        inputs = self.inputs(training.documents)
+        checked = None if validation is None else self.inputs(validation.documents)
+        if known is not None and folds is not None:
+            # Not earlier: by now all options are known to be good, and there is something to keep for a resumed run.
+            logits = self._fit_linear(known, folds, context)  # [documents, L]
+            self._set_prior(known)
+            inputs = replace(inputs, linear=logits[: len(training)])
+            checked = None if checked is None else replace(checked, linear=logits[len(training) :])
+        self._checked = checked
         return train(
             self.objective,
             LabelledInputs(inputs, training.labels),
-            None if validation is None else LabelledInputs(self._with_linear(validation.documents), validation.labels),
+            None if validation is None or checked is None else LabelledInputs(checked, validation.labels),
             self._training(context),
             folder=context.folder / "checkpoints",
             seed=self.seed,
@@ -256,12 +263,20 @@ class NetworkScorer(Scorer):
             progress=context.progress,
         )
 
+    def validated_fit(self, training: Examples, validation: Examples, context: FitContext) -> CrossFit:
+        """The linear model learns from the validation documents, too, and scores them out of fold."""
+        report = self.fit(training, validation, context)
+        assert self._checked is not None
+        return CrossFit(report, self._scores(self._checked))
+
     def scores(self, documents: EncodedDocuments) -> NDArray[np.float32]:
         """The length of each label's capsule, or the output of a dense head, with what the linear model adds.
 
         A document without words has none.
         """
-        inputs = self._with_linear(documents)
+        return self._scores(self._with_linear(documents))
+
+    def _scores(self, inputs: "NetworkInputs") -> NDArray[np.float32]:
         scores = score_documents(self.objective, inputs, len(self.classes), device=_device(self.config.training.device))
         scores[inputs.lengths == 0] = 0
         return scores
@@ -353,39 +368,50 @@ class NetworkScorer(Scorer):
         linear.threads = self.threads
         return linear
 
-    def _prior_folds(self, training: Examples) -> NDArray[np.int64] | None:
-        """The fold of each document for the linear model; None if there is none beside the network."""
-        if self.start is not None:  # it stays as it is
-            return None if self.start.linear is None else np.zeros(len(training), np.int64)
-        prior = getattr(self.config, "prior", None)
-        is_alone = prior is None or prior.kind == "none"
-        return None if is_alone else document_folds(training, LinearModelConfig().folds, self.seed)
+    def _prior_examples(self, training: Examples, validation: Examples | None) -> Examples | None:
+        """What the linear model beside the network learns from: the words of all documents; None without one.
 
-    def _fit_linear(self, training: Examples, folds: NDArray[np.int64], context: FitContext) -> NDArray[np.float32]:
+        Validation documents are learned from, too: like all others, they are scored by a model that has not seen them.
+        """
+        prior = getattr(self.config, "prior", None)
+        is_alone = prior is None or prior.kind == "none" if self.start is None else self.start.linear is None
+        if is_alone:
+            return None
+        parts = [training] if validation is None else [training, validation]
+        words = [Examples(replace(part.documents, documents=(), encodings={}), part.labels) for part in parts]
+        return words[0] if len(words) == 1 else words[0].with_others(words[1])
+
+    def _prior_folds(self, known: Examples) -> NDArray[np.int64] | None:
+        """The fold of each document for the linear model; None if there are too few documents."""
+        if self.start is not None:  # its linear model stays as it is
+            return np.zeros(len(known), np.int64)
+        return document_folds(known, LinearModelConfig().folds, self.seed)
+
+    def _fit_linear(self, known: Examples, folds: NDArray[np.int64], context: FitContext) -> NDArray[np.float32]:
         """Fit the linear model; returns its logits, of documents that it has not seen."""
         assert self.linear is not None
         self._calibration = Calibration()
         if self.start is not None and self.start.linear is not None:  # of new labels it says how frequent they are
-            self.linear.continue_from(self.start.linear, training)
-            return _linear_logits(self.linear.scores(training.documents))
+            self.linear.continue_from(self.start.linear, known)
+            return _linear_logits(self.linear.scores(known.documents))
         try:
-            scores = self.linear.cross_fit(training, folds, context.called("linear model").within("linear")).scores
+            scores = self.linear.cross_fit(known, folds, context.called("linear model").within("linear")).scores
         except CorpusError as error:
             raise CorpusError(
                 "no word occurs in two training documents, so the linear model beside the network learns nothing; "
                 "give more text, or set prior.kind to none"
             ) from error
-        held_out = HeldOut.of_folds(training.labels, scores, folds)
-        self._calibration = fit_calibration(held_out, count_labels(training.labels))
+        held_out = HeldOut.of_folds(known.labels, scores, folds)
+        self._calibration = fit_calibration(held_out, count_labels(known.labels))
         return _linear_logits(scores)
 
-    def _set_prior(self, training: Examples) -> None:
+    def _set_prior(self, known: Examples) -> None:
         """Start as the calibrated linear model, or as the prior of the scorer to start from."""
-        counts, calibration = count_labels(training.labels), self._calibration
+        counts, calibration = count_labels(known.labels), self._calibration
         curves = (np.broadcast_to(values, counts.shape) for values in (calibration.slopes, calibration.intercepts))
         slopes, intercepts = (torch.tensor(np.ascontiguousarray(values)) for values in curves)
         prior = self.objective.prior
-        prior.set_labels(torch.from_numpy(counts), len(training), slopes, intercepts)
+        prior.set_labels(torch.from_numpy(counts), len(known), slopes, intercepts)
         if self.start is not None:
             prior.continue_from(self.start.objective.prior, self._known_columns())
 

@@ -219,20 +219,20 @@ class _Run:
         self._documents: dict[str, EncodedDocuments] = {}
         self._lists: dict[str, LabelLists] = {}
         self._labels: dict[str, Any] = {}
+        self._sources: dict[str, str] = {}
         self.unknown: Counter[str] = Counter()
         self.named_by: Counter[NamedBy] = Counter()
 
     def encode(self, tell: Callable[[str], None]) -> dict[str, str]:
         """Encode the documents of all parts; returns the hashes of what they were made from."""
-        hashes = {}
         for name, path in self._paths.items():
             if is_store(path):
                 store, corpus = path, self._corpus(name)
             else:
                 store, corpus = self._write_store(name, path, tell), None
             self._documents[name] = open_documents(store, self._encoder, corpus, model=self._name)
-            hashes[name] = str(read_manifest(store)["hashes"].get("source"))
-        return hashes
+            self._sources[name] = str(read_manifest(store)["hashes"].get("source"))
+        return self._sources
 
     def resolve_labels(self, taxonomy: Taxonomy | None, start: FittedModel | None) -> None:
         """Find labels in the taxonomy, by id or by name, and make matrices of them."""
@@ -273,7 +273,14 @@ class _Run:
         scorer.start = start.scorer if start is not None else None
         training = Examples(self._documents["train"], self._labels["train"])
         validation = Examples(self._documents["dev"], self._labels["dev"]) if "dev" in self._documents else None
+        if start is not None and validation is not None and self._has_learned_validation(start):
+            context.tell("the model to start from knows these validation documents: others are held out of training")
+            validation = None
         return fit_model(self._name, scorer, training, validation, context)
+
+    def _has_learned_validation(self, start: FittedModel) -> bool:
+        """Whether a linear model inside the model to start from has learned from the same validation documents."""
+        return bool(start.scorer.members) and start.metrics.get("sources", {}).get("dev") == self._sources["dev"]
 
     def evaluate(self, model: FittedModel) -> Evaluation | None:
         """Measure the finished model on the test documents, if there are any."""
@@ -286,6 +293,7 @@ class _Run:
         documents = {name: len(part) for name, part in self._documents.items()}
         return {
             "documents": documents,
+            "sources": self._sources,
             "label_names": dict(self.named_by),
             "test": test.as_dict() if test is not None else None,
         }
