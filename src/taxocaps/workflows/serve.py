@@ -3,10 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
-
-import numpy as np
 
 from taxocaps.corpus.document import Document
 from taxocaps.errors import ConfigError
@@ -164,8 +163,17 @@ def _explain(model: FittedModel, job: ExplainJob) -> Explanation:
 
 
 def _label_together(model: FittedModel, jobs: Sequence[LabelJob]) -> list[Answer]:
-    """Scores are computed at once, for they take the time; labels are chosen as each client asked."""
-    encoded = model.scorer.encoder.encode([document for job in jobs for document in job.documents])
-    own = model.own_scores(encoded)
-    parts = np.split(own, np.cumsum([len(job) for job in jobs])[:-1])
-    return [tuple(model.predictions(job.documents, part, job.options)) for job, part in zip(jobs, parts, strict=True)]
+    """Documents are scored at once, and labels chosen at once for all clients who want the same: that takes the time."""
+    by_options: dict[DecisionOptions, list[LabelJob]] = {}
+    for job in jobs:
+        by_options.setdefault(job.options, []).append(job)
+    documents = [document for alike in by_options.values() for job in alike for document in job.documents]
+    own = model.own_scores(model.scorer.encoder.encode(documents))
+    answers: dict[int, Answer] = {}
+    start = 0
+    for options, alike in by_options.items():
+        stop = start + sum(map(len, alike))
+        found = model.predictions(documents[start:stop], own[start:stop], options)
+        answers |= {id(job): tuple(islice(found, len(job))) for job in alike}
+        start = stop
+    return [answers[id(job)] for job in jobs]
