@@ -133,6 +133,11 @@ class PredictRequest(_Request):
         given = {name: getattr(self, name) for name in DecisionOptions.model_fields if name in self.model_fields_set}
         return _checked(DecisionOptions, **given) if given else _AS_TRAINED
 
+    @property
+    def size(self) -> int:
+        """The number of documents."""
+        return 1 if self.documents is None else len(self.documents)
+
     def as_documents(self) -> list[dict[str, Any]]:
         """The documents as plain values."""
         if self.documents is None:

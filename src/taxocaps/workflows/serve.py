@@ -163,7 +163,7 @@ def _explain(model: FittedModel, job: ExplainJob) -> Explanation:
 
 
 def _label_together(model: FittedModel, jobs: Sequence[LabelJob]) -> list[Answer]:
-    """Documents are scored at once, and labels chosen at once for all clients who want the same: that takes the time."""
+    """Score all documents at once, and choose the labels of all clients who want the same at once: both take long."""
     by_options: dict[DecisionOptions, list[LabelJob]] = {}
     for job in jobs:
         by_options.setdefault(job.options, []).append(job)
