@@ -20,13 +20,14 @@ _LONGEST_WAIT = 1.0
 """Seconds after which an explanation is done between two batches, although documents wait to be labelled."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(eq=False, slots=True)
 class _QueuedJob:
-    """A job in a queue, when it came, and the future of its result, which may be an exception."""
+    """A job in a queue, when it came, whether it is begun, and the future of its result or of an exception."""
 
     job: Job
     future: "asyncio.Future[Any]"
     since: float = field(default_factory=time.monotonic)
+    is_begun: bool = False
 
 
 class _Queue(deque[_QueuedJob]):
@@ -46,9 +47,11 @@ class _Queue(deque[_QueuedJob]):
         """The next jobs of at most so many documents, or one that is larger."""
         batch: list[_QueuedJob] = []
         while self and (not batch or len(self[0].job) <= most):
-            batch.append(self.popleft())
-            most -= len(batch[-1].job)
-            self.documents -= len(batch[-1].job)
+            one = self.popleft()
+            one.is_begun = True
+            batch.append(one)
+            most -= len(one.job)
+            self.documents -= len(one.job)
         return batch
 
 
@@ -115,22 +118,22 @@ class Batcher:
 
     async def _results(self, jobs: Sequence[Job], queue: _Queue) -> list[Any]:
         added = self._admit(jobs, queue)
+        timer = asyncio.get_running_loop().call_later(self._config.timeout, self._expire, added)
         try:
-            async with asyncio.timeout(self._config.timeout) as limit:
-                results = [await one.future for one in added]
-        except TimeoutError as error:
-            if not limit.expired():
-                raise
-            message = f"no result within {self._config.timeout:g} seconds; send less, or try again later"
-            raise ApiError(504, message) from error
+            results = [await one.future for one in added]
         finally:
-            for one in added:
-                if not one.future.done() or one.future.cancelled():
-                    self._forget(one, queue)
+            timer.cancel()
+            self._withdraw(added, queue)
         for result in results:
             if isinstance(result, Exception):
                 raise result
         return results
+
+    def _expire(self, jobs: Sequence[_QueuedJob]) -> None:
+        message = f"no result within {self._config.timeout:g} seconds; send less, or try again later"
+        for one in jobs:
+            if not one.future.done():
+                one.future.set_result(ApiError(504, message))
 
     def _admit(self, jobs: Sequence[Job], queue: _Queue) -> list[_QueuedJob]:
         if self._closing:
@@ -146,11 +149,12 @@ class Batcher:
             self._running = loop.create_task(self._run())
         return added
 
-    def _forget(self, one: _QueuedJob, queue: _Queue) -> None:
-        """Nobody waits for a job any more: it is not started, or its result is dropped."""
-        one.future.cancel()
-        if one in queue:
+    def _withdraw(self, jobs: Sequence[_QueuedJob], queue: _Queue) -> None:
+        """Nobody waits for some jobs any more: they are not started, or their results are dropped."""
+        late = [one for one in jobs if not one.is_begun]
+        for one in late:
             queue.drop(one)
+        if late:
             self._observe_queue(self.waiting())
 
     async def _run(self) -> None:

@@ -62,7 +62,7 @@ class ServeConfig(Config):
     timeout: Annotated[float, Between(0.001, 86_400)] = 30.0
     read_timeout: Annotated[float, Between(0.1, 86_400)] = 10.0
     queue: Annotated[int, Between(1, 1_000_000)] = 1_024
-    batch: Annotated[int, Between(1, 100_000)] = 32
+    batch: Annotated[int, Between(1, 100_000)] = 64
     explain_words: Annotated[int, Between(1, 20_000)] = 2_000
     explain_labels: Annotated[int, Between(1, 1_000_000)] = 100
 

@@ -38,6 +38,7 @@ C = TypeVar("C", bound=Config)
 
 _LONGEST_NAME = 100
 _AS_TRAINED = DecisionOptions()
+_DECISION = DecisionOptions.model_fields.keys()
 
 _OPTIONS = {**json_schema(DecisionOptions)["properties"], **json_schema(ExplainOptions)["properties"]}
 
@@ -130,7 +131,7 @@ class PredictRequest(_Request):
     @cached_property
     def options(self) -> DecisionOptions:
         """How labels are chosen."""
-        given = {name: getattr(self, name) for name in DecisionOptions.model_fields if name in self.model_fields_set}
+        given = {name: getattr(self, name) for name in self.model_fields_set & _DECISION}
         return _checked(DecisionOptions, **given) if given else _AS_TRAINED
 
     @property

@@ -7,6 +7,7 @@ import math
 import re
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable
 from types import FrameType
@@ -24,6 +25,7 @@ from taxocaps.web.responses import ApiError, error_response
 __all__ = ["Listener", "Server", "address", "bind", "bind_shared", "is_loopback", "own_names"]
 
 _MOST_HEAD_BYTES = 65_536
+_SWITCH_SECONDS = 0.0005
 _UPGRADE = re.compile(rb"\r\nupgrade:", re.IGNORECASE)
 
 
@@ -204,6 +206,8 @@ class Server(uvicorn.Server):
             # After a stop, uvicorn raises the signal again for the previous handler; that would be no clean exit.
             for number in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, self.handle_exit)
+            # Threads of models let the event loop have its turn after this time, not after Python's 5 milliseconds.
+            sys.setswitchinterval(_SWITCH_SECONDS)
         try:
             self.run(sockets=[listener])
         finally:

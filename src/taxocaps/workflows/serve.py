@@ -31,6 +31,10 @@ __all__ = [
 ]
 
 
+_FIRST = (Document("A text to begin with. " * 100, id="1"),) * 100
+"""So many letters that the compiled scanner, which takes a second to load, does not wait for the first clients."""
+
+
 @dataclass(frozen=True)
 class LabelJob:
     """Documents of one client, each with an id, and which labels they get."""
@@ -94,7 +98,7 @@ class ServedModel:
 
 
 def load_models(folders: Sequence[Path], *, trust_code: bool = False) -> dict[str, ServedModel]:
-    """Load models, and label a text with each: the first takes long, for tables are read and kernels compiled.
+    """Load models, and label texts with each: the first take long, for tables are read and kernels compiled.
 
     Args:
         folders: The folders of the models, which become their names.
@@ -117,9 +121,9 @@ def load_models(folders: Sequence[Path], *, trust_code: bool = False) -> dict[st
         fitted = load_model(folder, trust_code=trust_code)
         models[name] = ServedModel(name, fitted.card(name), fitted.taxonomy_view(name), partial(answer_jobs, fitted))
     for model in models.values():
-        (answer,) = model.answer([LabelJob((Document("A text to begin with.", id="1"),))])
-        if isinstance(answer, Exception):
-            raise answer
+        for answer in model.answer([LabelJob(_FIRST)]):
+            if isinstance(answer, Exception):
+                raise answer
     return models
 
 
