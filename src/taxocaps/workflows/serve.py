@@ -31,8 +31,9 @@ __all__ = [
 ]
 
 
-_FIRST = (Document("A text to begin with. " * 100, id="1"),) * 100
-"""So many letters that the compiled scanner, which takes a second to load, does not wait for the first clients."""
+_FIRST = "A text to begin with. "
+_MANY = 10_000
+"""So often, it is long enough for the compiled scanner, which takes a second to load: not while clients wait."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ class ServedModel:
 
 
 def load_models(folders: Sequence[Path], *, trust_code: bool = False) -> dict[str, ServedModel]:
-    """Load models, and label texts with each: the first take long, for tables are read and kernels compiled.
+    """Load models, and label a text with each: the first takes long, for tables are read and kernels compiled.
 
     Args:
         folders: The folders of the models, which become their names.
@@ -119,11 +120,12 @@ def load_models(folders: Sequence[Path], *, trust_code: bool = False) -> dict[st
                 f"{folder}: another model is called {name!r} too; models go by the names of their folders"
             )
         fitted = load_model(folder, trust_code=trust_code)
+        fitted.scorer.encoder.tokenize([_FIRST * _MANY])
         models[name] = ServedModel(name, fitted.card(name), fitted.taxonomy_view(name), partial(answer_jobs, fitted))
     for model in models.values():
-        for answer in model.answer([LabelJob(_FIRST)]):
-            if isinstance(answer, Exception):
-                raise answer
+        (answer,) = model.answer([LabelJob((Document(_FIRST, id="1"),))])
+        if isinstance(answer, Exception):
+            raise answer
     return models
 
 
