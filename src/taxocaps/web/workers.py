@@ -1,5 +1,6 @@
 """Several processes that serve the same models, forked after these are loaded: they share the memory of the models."""
 
+import contextlib
 import gc
 import os
 import signal
@@ -106,4 +107,5 @@ class Workers:
         for listener in self._listeners:
             listener.close()
         for process in self._running:
-            os.kill(process, number)
+            with contextlib.suppress(ProcessLookupError):  # it has just ended by itself
+                os.kill(process, number)
