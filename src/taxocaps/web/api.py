@@ -156,7 +156,7 @@ class Service:
 class _PredictShortcut:
     """Answers valid requests for labels, the only ones that come by the thousand, without the layers of FastAPI.
 
-    These would take longer than a linear model. Everything else goes on to FastAPI, which also says what is wrong with
+    These take about as long as a linear model. Everything else goes on to FastAPI, which also says what is wrong with
     a request that is not valid.
     """
 
