@@ -126,6 +126,8 @@ class Walker:
     def _count(self, name: str, values: dict[str, Any]) -> None:
         if name == "TextPipeline._document_pieces":
             self.tokenised += values["content"] == self.text
+        elif name == "TextPipeline._scan":
+            self.tokenised += list(values["contents"]).count(self.text)
         elif name == "WordsMatrixEncoder.encode":
             self.encoded += self._is_in(values["tokens"])
         elif name == "BagOfWords.transform":

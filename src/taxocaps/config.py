@@ -317,10 +317,10 @@ def _number(cls: type[Config], name: str, value: Any) -> Any:
 
 def _refuse_booleans(cls: type[Config], place: str, given: Mapping[str, Any]) -> None:
     """True would pass for the number 1."""
-    for name, value in given.items():
+    for name in [name for name, value in given.items() if isinstance(value, bool)]:
         annotation = str(cls.model_fields[name].annotation)
-        if isinstance(value, bool) and "bool" not in annotation and "Any" not in annotation:
-            raise ConfigError(f"{_key(place, name)} must be a number or text; got {value!r}")
+        if "bool" not in annotation and "Any" not in annotation:
+            raise ConfigError(f"{_key(place, name)} must be a number or text; got {given[name]!r}")
 
 
 _KINDS = {

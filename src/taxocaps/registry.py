@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 _EXTRAS = {
     **dict.fromkeys(("torch", "lightning", "gensim"), "networks"),
-    **dict.fromkeys(("fastapi", "uvicorn", "prometheus_client"), "serve"),
+    **dict.fromkeys(("fastapi", "uvicorn", "httptools", "prometheus_client"), "serve"),
     "pyarrow": "parquet",
     "rdflib": "skos",
     "spacy": "spacy",

@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+from pathlib import Path
 
 import httpx
 import pytest
@@ -40,27 +42,66 @@ def start(toy_model):
 
 
 @pytest.mark.slow
-def test_a_signal_ends_the_server_when_all_is_answered(start):
-    process, url, said = start("--set", "serve.batch_wait=1")
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_signal_ends_the_server_when_all_is_answered(start, workers):
+    process, url, said = start("--set", "serve.batch=1", "--workers", str(workers))
     assert said.count("\n") == 1
     answers = []
+    asked = {"documents": [{"text": "The striker scored."}] * 256}
     waiting = threading.Thread(
-        target=lambda: answers.append(
-            httpx.post(f"{url}/v1/predict", json={"text": "The striker scored."}, trust_env=False, timeout=20)
-        )
+        target=lambda: answers.append(httpx.post(f"{url}/v1/predict", json=asked, trust_env=False, timeout=60))
     )
     with httpx.Client(base_url=url, trust_env=False) as client:
         assert client.get("/healthz").json() == {"status": "ready"}
         waiting.start()
-        while 'taxocaps_queue_documents{model="model"} 1.0' not in client.get("/metrics").text:
+        while 'taxocaps_queue_documents{model="model"} 0.0' in client.get("/metrics").text:
             assert waiting.is_alive()
     process.send_signal(signal.SIGTERM)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=60)
     waiting.join(10)
-    assert answers[0].json()["predictions"][0]["labels"]
+    assert [bool(one["labels"]) for one in answers[0].json()["predictions"]] == [True] * 256
     assert (process.returncode, out) == (0, "")
     lines = [json.loads(line) for line in err.splitlines()]
-    assert (lines[-1]["path"], lines[-1]["status"], lines[-1]["documents"]) == ("/v1/predict", 200, 1)
+    assert (lines[-1]["path"], lines[-1]["status"], lines[-1]["documents"]) == ("/v1/predict", 200, 256)
+
+
+def labelled(url, times=1):
+    """Ask over a connection of its own each time, so that every worker has its turn."""
+    for _ in range(times):
+        answer = httpx.post(f"{url}/v1/predict", json={"text": "The striker scored."}, trust_env=False, timeout=20)
+        assert answer.json()["predictions"][0]["labels"]
+
+
+def children(process):
+    return {int(one) for one in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()}
+
+
+def until(condition):
+    end = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no /proc here")
+def test_workers_count_together_are_replaced_and_end_with_the_first_process(start):
+    process, url, _ = start("--workers", "2")
+    first = children(process)
+    assert len(first) == 2
+    labelled(url, 20)
+    used = [Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()[11] for one in first]
+    assert "0" not in used, "only one worker has worked"
+    os.kill(min(first), signal.SIGKILL)
+    until(lambda: len(children(process)) == 2 and children(process) != first)
+    labelled(url, 20)
+    found = httpx.get(f"{url}/metrics", trust_env=False).text
+    assert 'taxocaps_requests_total{path="/v1/predict",status="200"} 40.0' in found
+    last = children(process)
+    process.kill()
+    until(lambda: not any(Path(f"/proc/{one}").exists() for one in last))
+    said = process.stderr.read().splitlines()
+    assert sum("worker" in line and "ended with code -9 and is replaced" in line for line in said) == 1
 
 
 @pytest.mark.slow
@@ -121,13 +162,14 @@ def test_mistakes(run, check_refused, toy_model, tmp_path, monkeypatch):
     check_refused(run("serve", toy_model, toy_model, "--port", 0), "another model is called")
     check_refused(run("serve", toy_model, "--port", 0, "--set", "serve.batc=1"), "did you mean serve.batch?")
     check_refused(run("serve", toy_model, "--port", 70000), "--port")
+    check_refused(run("serve", toy_model, "--workers", 0), "--workers")
     check_refused(run("serve", toy_model, "--host", "192.0.2.1"), "cannot serve at 192.0.2.1, port 8000")
     check_refused(run("serve", toy_model, "--token-file", tmp_path / "none"), "No such file")
     monkeypatch.setenv("TAXOCAPS_TOKEN", "")
     check_refused(run("serve", toy_model, "--port", 0), "TAXOCAPS_TOKEN: the token is empty")
 
 
-@pytest.mark.parametrize("library", ["fastapi", "uvicorn", "prometheus_client"])
+@pytest.mark.parametrize("library", ["fastapi", "uvicorn", "httptools", "prometheus_client"])
 def test_the_extra_that_is_missing_is_named(run, check_refused, toy_model, monkeypatch, library):
     monkeypatch.setitem(sys.modules, library, None)
     check_refused(run("serve", toy_model), library, "pip install 'taxocaps[serve]'")

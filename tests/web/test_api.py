@@ -69,7 +69,7 @@ def test_ids_and_tokens(serve, toy):
 
 
 def test_clients_together_get_what_each_gets_alone(serve, toy):
-    running = serve(toy, batch_wait=0.05)
+    running = serve(toy)
     asked = [
         {"text": f"{TEXTS[number % 4]} {number}", **({"top_k": number % 3 + 1} if number % 2 else {})}
         for number in range(24)

@@ -28,7 +28,7 @@ def make(slate):
     yield batcher
     slate.open.set()
     for one in made:
-        one.close()
+        asyncio.run(one.close())
 
 
 async def until(condition):
@@ -59,20 +59,37 @@ def test_what_waits_is_labelled_together_up_to_the_limit(make, slate):
     assert sizes == [1, 4, 2]
 
 
-def test_a_document_waits_for_others_only_so_long(make, slate):
-    batcher = make(batch=2, batch_wait=0.3)
+def test_what_has_arrived_is_labelled_together_and_one_alone_waits_for_nobody(make, slate):
+    batcher = make(batch=8)
+
+    async def late(turns, text):
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        return await batcher.label([job(text)])
 
     async def clients():
+        await asyncio.gather(*(late(turns, text) for turns, text in enumerate("abcd")))
         begin = time.monotonic()
-        await asyncio.gather(batcher.label([job("a")]), batcher.label([job("b")]))
-        full = time.monotonic() - begin
-        await batcher.label([job("c")])
-        return full, time.monotonic() - begin - full
+        await batcher.label([job("alone")])
+        return time.monotonic() - begin
 
-    full, alone = asyncio.run(clients())
-    assert full < 0.25
-    assert alone >= 0.3
-    assert slate.batches == [["a", "b"], ["c"]]
+    assert asyncio.run(clients()) < 0.2
+    assert slate.batches == [["a", "b", "c", "d"], ["alone"]]
+
+
+def test_the_queue_is_observed_as_it_changes(slate):
+    seen = []
+    batcher = Batcher(slate.answer, ServeConfig(batch=2, timeout=0.1), observe_queue=seen.append)
+
+    async def clients():
+        slate.open.clear()
+        asked = [asyncio.create_task(batcher.label([job(text)])) for text in "abc"]
+        await asyncio.gather(*asked, return_exceptions=True)  # c waits until it takes too long
+        slate.open.set()
+        await batcher.close()
+
+    asyncio.run(clients())
+    assert seen == [1, 2, 3, 1, 0]
 
 
 def test_a_full_queue_refuses_and_says_when_to_come_again(make, slate):
@@ -118,7 +135,7 @@ def test_what_took_too_long_is_not_begun_and_leaves_its_place(make, slate):
 
 
 def test_an_error_reaches_who_caused_it_and_the_thread_lives_on(make):
-    batcher = make(batch=8, batch_wait=0.1)
+    batcher = make(batch=8)
 
     async def clients():
         return await asyncio.gather(
@@ -138,7 +155,7 @@ def test_work_that_breaks_as_a_whole_breaks_no_thread():
     for _ in range(2):
         with pytest.raises(MemoryError, match="none left"):
             asyncio.run(batcher.label([job("a")]))
-    batcher.close()
+    asyncio.run(batcher.close())
 
 
 def test_closing_finishes_what_was_accepted(make, slate):
@@ -148,14 +165,13 @@ def test_closing_finishes_what_was_accepted(make, slate):
         slate.open.clear()
         accepted = [asyncio.create_task(batcher.label([job(text)])) for text in "abc"]
         await until(lambda: slate.begun.is_set() and batcher.waiting() == 2)
-        closing = threading.Thread(target=batcher.close)
-        closing.start()
-        await until(lambda: batcher._closing)
+        closing = asyncio.create_task(batcher.close())
+        await asyncio.sleep(0)
         with pytest.raises(ApiError) as refused:
             await batcher.label([job("d")])
         slate.open.set()
         found = [names(one) for one in await asyncio.gather(*accepted)]
-        closing.join(10)
+        await closing
         return found, refused.value.status
 
     assert asyncio.run(clients()) == ([["a"], ["b"], ["c"]], 503)
@@ -230,10 +246,12 @@ def test_explanations_that_nobody_waits_for_do_not_pile_up(make, slate):
         for number in range(6):
             with pytest.raises(ApiError):
                 await batcher.explain(explained(str(number)))
+        assert batcher.waiting() == len(batcher._alone) == 0
+        slate.open.set()
+        await batcher.close()
 
     asyncio.run(clients())
-    assert batcher.waiting() == 0
-    assert len(batcher._alone) <= 1
+    assert slate.batches == [["0"]]
 
 
 def test_no_documents_no_waiting(make, slate):
@@ -246,7 +264,7 @@ def test_explanations_have_their_turn_under_steady_load(slate):
         time.sleep(0.005)
         return slate.answer(jobs)
 
-    batcher = Batcher(slowly, ServeConfig(batch=1, batch_wait=0))
+    batcher = Batcher(slowly, ServeConfig(batch=1))
 
     async def clients():
         async def label_on():
@@ -261,5 +279,5 @@ def test_explanations_have_their_turn_under_steady_load(slate):
     slate.open.clear()
     threading.Timer(0.2, slate.open.set).start()
     assert asyncio.run(clients()) == ["why", "how"]
-    batcher.close()
+    asyncio.run(batcher.close())
     assert slate.batches[slate.batches.index(["how"]) - 1] == ["label"]  # nor do they keep labels waiting for long

@@ -4,9 +4,11 @@ import asyncio
 import io
 import json
 import logging
+import os
 import sys
 from datetime import datetime
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from taxocaps.web.observability import JsonHandler, Metrics, ObservabilityMiddleware, error_entry, write_entry
@@ -38,7 +40,7 @@ def answer(app, log=None):
         return {"type": "http.request"}
 
     scope = {"type": "http", "method": "GET", "path": "/x", "headers": []}
-    asyncio.run(ObservabilityMiddleware(app, Metrics(), (), log)(scope, receive, send))
+    asyncio.run(ObservabilityMiddleware(app, Metrics((), ()), log)(scope, receive, send))
     return sent
 
 
@@ -109,25 +111,49 @@ def read(metrics):
 
 
 def test_counts():
-    metrics, waiting = Metrics(), [3]
+    metrics = Metrics(["/v1/predict"], ["m"])
     metrics.observe_request("/v1/predict", 200, 0.02, 5)
-    metrics.observe_request("/v1/predict", 200, 0.2, 2)
-    metrics.observe_request("other", 404, 0.001, 0)
-    metrics.batch_observer("m")(7)
-    metrics.watch_queue("m", lambda: waiting[0])
+    metrics.observe_request("/v1/predict", 200, 0.025, 2)
+    metrics.observe_request("/v1/predict", 200, 60, 0)
+    metrics.observe_request("/nowhere", 404, 0.001, 0)
+    metrics.observe_batch("m", 7)
+    metrics.set_queue("m", 3)
     found = read(metrics)
-    assert found["taxocaps_requests_total", ("path", "/v1/predict"), ("status", "200")] == 2
+    assert found["taxocaps_requests_total", ("path", "/v1/predict"), ("status", "200")] == 3
     assert found["taxocaps_requests_total", ("path", "other"), ("status", "404")] == 1
     assert found[("taxocaps_documents_total",)] == 7
-    assert found["taxocaps_request_seconds_bucket", ("le", "0.025"), ("path", "/v1/predict")] == 1
+    buckets = [("0.01", 0), ("0.025", 2), ("30.0", 2), ("+Inf", 3)]
+    for end, count in buckets:
+        assert found["taxocaps_request_seconds_bucket", ("le", end), ("path", "/v1/predict")] == count
+    assert found["taxocaps_request_seconds_count", ("path", "/v1/predict")] == 3
+    assert found["taxocaps_request_seconds_sum", ("path", "/v1/predict")] == 60.045
     assert found["taxocaps_batch_documents_sum", ("model", "m")] == 7
     assert found["taxocaps_queue_documents", ("model", "m")] == 3
-    waiting[0] = 0
+    metrics.set_queue("m", 0)
     assert read(metrics)["taxocaps_queue_documents", ("model", "m")] == 0
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_workers_count_together_and_a_new_one_goes_on_where_another_ended():
+    metrics = Metrics(["/healthz"], ["m"], workers=2)
+    for worker in (0, 1, 1):
+        process = os.fork()
+        if process == 0:
+            metrics.begin(worker)
+            metrics.observe_request("/healthz", 200, 0.001, 1)
+            metrics.set_queue("m", 5)
+            os._exit(0)
+        assert os.waitpid(process, 0)[1] == 0
+    found = read(metrics)
+    assert found["taxocaps_requests_total", ("path", "/healthz"), ("status", "200")] == 3
+    assert found[("taxocaps_documents_total",)] == 3
+    assert found["taxocaps_queue_documents", ("model", "m")] == 10
+    metrics.begin(1)  # in whose queue nothing waits yet
+    assert read(metrics)["taxocaps_queue_documents", ("model", "m")] == 5
+
+
 def test_two_servers_count_apart():
-    first, second = Metrics(), Metrics()
+    first, second = Metrics(["/healthz"], ()), Metrics(["/healthz"], ())
     first.observe_request("/healthz", 200, 0.001, 0)
     assert ("taxocaps_requests_total", ("path", "/healthz"), ("status", "200")) not in read(second)
 

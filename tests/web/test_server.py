@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from taxocaps.errors import ConfigError
-from taxocaps.web.server import address, bind, is_loopback
+from taxocaps.web.server import address, bind, bind_shared, is_loopback
 
 
 def test_addresses():
@@ -98,6 +98,33 @@ def test_one_byte_after_the_other_is_hung_up_on_too(serve, slate):
             client.sendall(b"G")
             time.sleep(0.05)
     assert time.monotonic() - begin < 4
+
+
+def test_a_head_that_does_not_end_is_refused(serve, slate):
+    running = serve(slate.served())
+    with connect(running) as client:
+        client.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + b"x: y\r\n" * 12_000)
+        assert client.recv(1000).startswith(b"HTTP/1.1 431 ")
+    assert running.client.get("/healthz").status_code == 200
+
+
+def test_a_client_that_offers_another_protocol_is_answered_in_this_one(serve, slate):
+    """As Java's client does by default."""
+    running = serve(slate.served())
+    offer = {"connection": "Upgrade, HTTP2-Settings", "upgrade": "h2c", "http2-settings": "AAEAAEAA"}
+    assert running.client.post("/v1/predict", json={"text": "a"}, headers=offer).status_code == 200
+
+
+def test_workers_share_a_port_that_no_other_server_has():
+    listeners = bind_shared("127.0.0.1", 0, 2)
+    port = listeners[0].getsockname()[1]
+    assert [one.getsockname()[1] for one in listeners] == [port, port]
+    for one in listeners:
+        one.listen()
+    with pytest.raises(ConfigError, match="Address already in use"):
+        bind_shared("127.0.0.1", port, 2)
+    for one in listeners:
+        one.close()
 
 
 def test_no_http_is_answered_in_the_shape_of_all_errors(serve, slate, capfd):

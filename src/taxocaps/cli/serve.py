@@ -1,5 +1,6 @@
 """`taxocaps serve`: models behind HTTP."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +17,9 @@ def serve(
     models: Annotated[list[Path], typer.Argument(help="The folders of models; the first is the default.")],
     host: Annotated[str, typer.Option(help="Where to listen; 0.0.0.0 lets other machines in.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes one that is free.")] = 8000,
+    workers: Annotated[
+        int, typer.Option(min=1, max=1_024, help="Processes that share the models, for more requests at once.")
+    ] = 1,
     token_file: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="A file with the token that clients must send; or set TAXOCAPS_TOKEN."),
@@ -36,19 +40,31 @@ def serve(
     /v1/models, /v1/taxonomy, /healthz, /metrics, /docs. Each request becomes one line of JSON on standard error. Ctrl-C
     or SIGTERM stops the server when all that it accepted is answered.
     """
-    for library in ("fastapi", "uvicorn", "prometheus_client"):
+    for library in ("fastapi", "uvicorn", "httptools", "prometheus_client"):
         import_extra(library, "serving models")
     from taxocaps.web.api import Service
     from taxocaps.web.limits import find_token, resolve_serve_config
     from taxocaps.web.observability import write_entry
-    from taxocaps.web.server import Server, address, bind, is_loopback
+    from taxocaps.web.server import Server, address, bind, bind_shared, is_loopback
+    from taxocaps.web.workers import Workers, prepare_forking
     from taxocaps.workflows.serve import load_models
 
+    if workers > 1:
+        prepare_forking()
     limits, token = resolve_serve_config(config, settings or ()), find_token(token_file)
-    with bind(host, port) as listener:  # a port in use is told before models are loaded
-        if token is None and not is_loopback(listener):
-            tell(f"warning: whoever can reach {address(listener)} can use it; set a token with --token-file")
+    with ExitStack() as stack:  # a port in use is told before models are loaded
+        listeners = [*map(stack.enter_context, bind_shared(host, port, workers) if workers > 1 else [bind(host, port)])]
+        where = address(listeners[0])
+        if token is None and not is_loopback(listeners[0]):
+            tell(f"warning: whoever can reach {where} can use it; set a token with --token-file")
         served = load_models(models, trust_code=trust_code)
-        service = Service(served, limits, token=token, log=None if quiet else write_entry)
-        message = f"serving {', '.join(served)} at {address(listener)}; Ctrl-C stops"
-        Server(service, lambda: None if quiet else tell(message)).serve_on(listener)
+        service = Service(served, limits, token=token, log=None if quiet else write_entry, workers=workers)
+
+        def announce() -> None:
+            if not quiet:
+                tell(f"serving {', '.join(served)} at {where}; Ctrl-C stops")
+
+        if workers > 1:
+            Workers(service, listeners, announce).run()
+        else:
+            Server(service, announce).serve_on(listeners[0])

@@ -1,11 +1,10 @@
-"""One worker thread per model answers the requests of all clients: labels in batches, explanations one by one."""
+"""One thread per model answers the requests of all clients: labels in batches, explanations one by one."""
 
 import asyncio
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,32 +12,58 @@ from taxocaps.explanations.explanation import Explanation
 from taxocaps.results import Prediction
 from taxocaps.web.limits import ServeConfig
 from taxocaps.web.responses import ApiError
-from taxocaps.workflows.serve import ExplainJob, LabelJob
+from taxocaps.workflows.serve import ExplainJob, Job, LabelJob
 
 __all__ = ["Batcher"]
-
-Job = LabelJob | ExplainJob
 
 _LONGEST_WAIT = 1.0
 """Seconds after which an explanation is done between two batches, although documents wait to be labelled."""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, slots=True)
 class _QueuedJob:
-    """A job in the queue, when it came, and the future of its result."""
+    """A job in a queue, when it came, whether it is begun, and the future of its result or of an exception."""
 
     job: Job
-    future: "Future[Any]" = field(default_factory=Future)
+    future: "asyncio.Future[Any]"
     since: float = field(default_factory=time.monotonic)
+    is_begun: bool = False
+
+
+class _Queue(deque[_QueuedJob]):
+    """Jobs that wait, and how many documents they have."""
+
+    documents = 0
+
+    def add(self, one: _QueuedJob) -> None:
+        self.append(one)
+        self.documents += len(one.job)
+
+    def drop(self, one: _QueuedJob) -> None:
+        self.remove(one)
+        self.documents -= len(one.job)
+
+    def take(self, most: int) -> list[_QueuedJob]:
+        """The next jobs of at most so many documents, or one that is larger."""
+        batch: list[_QueuedJob] = []
+        while self and (not batch or len(self[0].job) <= most):
+            one = self.popleft()
+            one.is_begun = True
+            batch.append(one)
+            most -= len(one.job)
+            self.documents -= len(one.job)
+        return batch
 
 
 class Batcher:
     """Collects jobs and processes them in batches, in a thread of its own.
 
-    A batch has the documents that wait to be labelled, up to a limit; the oldest job waits a few milliseconds for
-    others, or not at all if the thread was busy in the meantime. Jobs that are processed alone, explanations, have a
+    A batch starts as soon as the thread is free and has all documents that wait to be labelled, up to a limit: one
+    client alone never waits for others, and many fill the batches. Jobs that are processed alone, explanations, have a
     queue of their own: they are done one at a time when nothing else waits or they have waited long, since one takes as
     long as labelling hundreds of documents.
+
+    The queues belong to the event loop, so they need no lock, and all answers of a batch reach it in one step.
     """
 
     def __init__(
@@ -46,21 +71,21 @@ class Batcher:
         work: Callable[[Sequence[Any]], Sequence[Any]],
         config: ServeConfig,
         observe: Callable[[int], object] = lambda documents: None,
+        observe_queue: Callable[[int], object] = lambda documents: None,
     ) -> None:
-        """Start the thread.
+        """Prepare the thread, which starts with the first job.
 
         Args:
             work: Processes several jobs at once, or one alone; returns a result or an exception for each.
             config: Limits of the queues and of a batch.
             observe: Called with the number of documents of each batch.
+            observe_queue: Called with the number of documents that wait, whenever it changes.
         """
-        self._work, self._config, self._observe = work, config, observe
-        self._together: deque[_QueuedJob] = deque()
-        self._alone: deque[_QueuedJob] = deque()
-        self._changed = threading.Condition()
+        self._work, self._config, self._observe, self._observe_queue = work, config, observe, observe_queue
+        self._together, self._alone = _Queue(), _Queue()
+        self._thread = ThreadPoolExecutor(1, "taxocaps-batcher")
+        self._running: asyncio.Task[None] | None = None
         self._closing = self._was_alone = False
-        self._thread = threading.Thread(target=self._run, name="taxocaps-batcher", daemon=True)
-        self._thread.start()
 
     async def label(self, jobs: Sequence[LabelJob]) -> list[Prediction]:
         """The labels of the documents of some jobs, all of the same request.
@@ -68,7 +93,7 @@ class Batcher:
         Raises:
             ApiError: With 503 if the queue is full or the server stops, with 504 if it takes too long.
         """
-        return [prediction for result in await self._results(jobs) for prediction in result]
+        return [prediction for result in await self._results(jobs, self._together) for prediction in result]
 
     async def explain(self, job: ExplainJob) -> Explanation:
         """Why a document gets its labels.
@@ -77,99 +102,100 @@ class Batcher:
             ApiError: As for `label`.
         """
         explanation: Explanation
-        (explanation,) = await self._results([job])
+        (explanation,) = await self._results([job], self._alone)
         return explanation
 
     def waiting(self) -> int:
         """The number of documents in the queues."""
-        with self._changed:
-            return _count(self._together) + _count(self._alone)
+        return self._together.documents + self._alone.documents
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Accept no more jobs, process those that wait, and end the thread."""
-        with self._changed:
-            self._closing = True
-            self._changed.notify()
-        self._thread.join()
+        self._closing = True
+        if self._running:
+            await self._running
+        self._thread.shutdown()
 
-    async def _results(self, jobs: Sequence[Job]) -> list[Any]:
-        futures = self._admit(jobs, self._alone if any(job.is_alone for job in jobs) else self._together)
+    async def _results(self, jobs: Sequence[Job], queue: _Queue) -> list[Any]:
+        added = self._admit(jobs, queue)
+        timer = asyncio.get_running_loop().call_later(self._config.timeout, self._expire, added)
         try:
-            async with asyncio.timeout(self._config.timeout) as limit:
-                return await asyncio.gather(*map(asyncio.wrap_future, futures))
-        except TimeoutError as error:
-            if not limit.expired():
-                raise
-            message = f"no result within {self._config.timeout:g} seconds; send less, or try again later"
-            raise ApiError(504, message) from error
+            results = [await one.future for one in added]
         finally:
-            for future in futures:  # a cancelled job is not started
-                future.cancel()
+            timer.cancel()
+            self._withdraw(added, queue)
+        for result in results:
+            if isinstance(result, Exception):
+                raise result
+        return results
 
-    def _admit(self, jobs: Sequence[Job], queue: deque[_QueuedJob]) -> "list[Future[Any]]":
-        with self._changed:
-            if self._closing:
-                raise ApiError(503, "the server is stopping", headers={"Retry-After": "5"})
-            if _count(queue) + sum(map(len, jobs)) > self._config.queue:
-                raise ApiError(503, "the queue is full; try again in a second", headers={"Retry-After": "1"})
-            while queue and queue[0].future.cancelled():  # explanations may wait longer than their clients
-                queue.popleft()
-            added = [_QueuedJob(job) for job in jobs]
-            queue.extend(added)
-            self._changed.notify()
-        return [one.future for one in added]
+    def _expire(self, jobs: Sequence[_QueuedJob]) -> None:
+        message = f"no result within {self._config.timeout:g} seconds; send less, or try again later"
+        for one in jobs:
+            if not one.future.done():
+                one.future.set_result(ApiError(504, message))
 
-    def _run(self) -> None:
-        while batch := self._next_batch():
-            jobs = [one.job for one in batch]
-            self._observe(sum(map(len, jobs)))
-            try:
-                results = self._work(jobs)
-            except Exception as error:  # the thread must survive
-                results = [error] * len(jobs)
+    def _admit(self, jobs: Sequence[Job], queue: _Queue) -> list[_QueuedJob]:
+        if self._closing:
+            raise ApiError(503, "the server is stopping", headers={"Retry-After": "5"})
+        if queue.documents + sum(map(len, jobs)) > self._config.queue:
+            raise ApiError(503, "the queue is full; try again in a second", headers={"Retry-After": "1"})
+        loop = asyncio.get_running_loop()
+        added = [_QueuedJob(job, loop.create_future()) for job in jobs]
+        for one in added:
+            queue.add(one)
+        self._observe_queue(self.waiting())
+        if added and self._running is None:
+            self._running = loop.create_task(self._run())
+        return added
+
+    def _withdraw(self, jobs: Sequence[_QueuedJob], queue: _Queue) -> None:
+        """Nobody waits for some jobs any more: they are not started, or their results are dropped."""
+        late = [one for one in jobs if not one.is_begun]
+        for one in late:
+            queue.drop(one)
+        if late:
+            self._observe_queue(self.waiting())
+
+    async def _run(self) -> None:
+        """Process all jobs that wait, and those that come in the meantime."""
+        loop = asyncio.get_running_loop()
+        while self._together or self._alone:
+            await self._let_others_come()
+            batch = self._next_batch()
+            results = await loop.run_in_executor(self._thread, self._process, [one.job for one in batch])
             for one, result in zip(batch, results, strict=True):
-                if isinstance(result, Exception):
-                    one.future.set_exception(result)
-                else:
+                if not one.future.done():
                     one.future.set_result(result)
+        self._running = None
+
+    async def _let_others_come(self) -> None:
+        """Wait while each turn of the event loop brings further documents: requests that have arrived, unread so far.
+
+        It takes a turn to read a request and another one until it is in the queue.
+        """
+        before = -1
+        while before < self._together.documents < self._config.batch:
+            before = self._together.documents
+            for _ in range(2):
+                await asyncio.sleep(0)
 
     def _next_batch(self) -> list[_QueuedJob]:
-        """Wait for a batch; empty when the batcher is closed."""
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._together or self._alone or self._closing)
-                if not (self._together or self._alone):
-                    return []
-                self._was_alone = self._is_turn_of_alone()
-                if self._was_alone:
-                    batch = _take(self._alone, 1)
-                else:
-                    left = self._together[0].since + self._config.batch_wait - time.monotonic()
-                    self._changed.wait_for(self._is_enough, max(left, 0))
-                    batch = _take(self._together, self._config.batch)
-            if batch:
-                return batch
+        self._was_alone = self._is_turn_of_alone()
+        batch = self._alone.take(1) if self._was_alone else self._together.take(self._config.batch)
+        self._observe_queue(self.waiting())
+        return batch
 
     def _is_turn_of_alone(self) -> bool:
         if not (self._together and self._alone):
             return bool(self._alone)
         return not self._was_alone and self._alone[0].since + _LONGEST_WAIT < time.monotonic()
 
-    def _is_enough(self) -> bool:
-        return self._closing or _count(self._together) >= self._config.batch
-
-
-def _count(queue: deque[_QueuedJob]) -> int:
-    return sum(len(one.job) for one in queue if not one.future.cancelled())
-
-
-def _take(queue: deque[_QueuedJob], most: int) -> list[_QueuedJob]:
-    """The next jobs of at most so many documents, or one that is larger; cancelled jobs are dropped."""
-    batch: list[_QueuedJob] = []
-    size = 0
-    while queue and (not batch or size + len(queue[0].job) <= most):
-        one = queue.popleft()
-        if one.future.set_running_or_notify_cancel():
-            batch.append(one)
-            size += len(one.job)
-    return batch
+    def _process(self, jobs: Sequence[Job]) -> Sequence[Any]:
+        if not jobs:  # those who waited have gone in the meantime
+            return []
+        self._observe(sum(map(len, jobs)))
+        try:
+            return self._work(jobs)
+        except Exception as error:  # the thread must survive
+            return [error] * len(jobs)

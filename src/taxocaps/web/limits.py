@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
-from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from taxocaps.config import Between, Config
@@ -29,6 +28,7 @@ __all__ = [
     "TokenMiddleware",
     "check_lengths",
     "find_token",
+    "replay",
     "resolve_serve_config",
 ]
 
@@ -50,7 +50,6 @@ class ServeConfig(Config):
         read_timeout: Seconds for a request to arrive, and for an idle connection to stay open.
         queue: The most documents that wait for a model.
         batch: The most documents that are labelled at once.
-        batch_wait: Seconds that a document waits for others to be labelled with.
         explain_words: The most words of a document that is explained: each distinct one costs a forward pass.
         explain_labels: The most labels that a request may ask to explain.
     """
@@ -63,8 +62,7 @@ class ServeConfig(Config):
     timeout: Annotated[float, Between(0.001, 86_400)] = 30.0
     read_timeout: Annotated[float, Between(0.1, 86_400)] = 10.0
     queue: Annotated[int, Between(1, 1_000_000)] = 1_024
-    batch: Annotated[int, Between(1, 100_000)] = 32
-    batch_wait: Annotated[float, Between(0, 10)] = 0.001
+    batch: Annotated[int, Between(1, 100_000)] = 64
     explain_words: Annotated[int, Between(1, 20_000)] = 2_000
     explain_labels: Annotated[int, Between(1, 1_000_000)] = 100
 
@@ -123,18 +121,19 @@ class BodyMiddleware:
             await self._app(scope, receive, send)
             return
         try:
-            body = await self._read(Headers(scope=scope), receive)
+            body = await self._read(scope, receive)
         except ApiError as error:
             await error_response(error)(scope, receive, send)
             return
         if body is not None:
-            await self._app(scope, _replay(body, receive), send)
+            message = {"type": "http.request", "body": body, "more_body": False}
+            await self._app(scope, replay(message, receive), send)
 
-    async def _read(self, headers: Headers, receive: Receive) -> bytes | None:
+    async def _read(self, scope: Scope, receive: Receive) -> bytes | None:
         """The body; None if the client disconnected."""
         limit, seconds = self._config.body_bytes, self._config.read_timeout
-        declared = headers.get("content-length", "0")
-        if declared.isdecimal() and int(declared) > limit and headers.get("expect", "").lower() == "100-continue":
+        declared = _header(scope, b"content-length")
+        if declared.isdigit() and int(declared) > limit and _header(scope, b"expect").lower() == b"100-continue":
             raise _too_large(limit)  # the client asks before it sends
         try:
             async with asyncio.timeout(seconds):
@@ -143,7 +142,7 @@ class BodyMiddleware:
             message = f"the request did not arrive within {seconds:g} seconds"
             raise ApiError(408, message, headers={"Connection": "close"}) from error
         if body:
-            _check_content(body, headers)
+            _check_content(body, _header(scope, b"content-type"))
         return body
 
 
@@ -169,9 +168,10 @@ def _too_large(limit: int) -> ApiError:
     return ApiError(413, f"the body of a request has at most {limit:,} bytes", headers={"Connection": "close"})
 
 
-def _check_content(body: bytes, headers: Headers) -> None:
-    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":  # pages of other sites may send other types without a preflight request
+def _check_content(body: bytes, content_type: bytes) -> None:
+    if (
+        content_type.partition(b";")[0].strip().lower() != b"application/json"
+    ):  # pages of other sites may send other types without a preflight request
         raise ApiError(415, "the body must be JSON, with the header Content-Type: application/json")
     try:
         body.decode("utf-8")
@@ -179,7 +179,13 @@ def _check_content(body: bytes, headers: Headers) -> None:
         raise ApiError(400, f"the body is not valid UTF-8 at byte {error.start:,}") from error
 
 
-def _replay(body: bytes, receive: Receive) -> Receive:
+def _header(scope: Scope, wanted: bytes) -> bytes:
+    """The first header of a name, or nothing."""
+    return next((value for name, value in scope["headers"] if name == wanted), b"")
+
+
+def replay(message: Message, receive: Receive) -> Receive:
+    """The messages of a request of which one was read already."""
     is_sent = False
 
     async def again() -> Message:
@@ -187,7 +193,7 @@ def _replay(body: bytes, receive: Receive) -> Receive:
         if is_sent:
             return await receive()
         is_sent = True
-        return {"type": "http.request", "body": body, "more_body": False}
+        return message
 
     return again
 
@@ -214,8 +220,7 @@ class TokenMiddleware:
         await self._app(scope, receive, send)
 
     def _has_token(self, scope: Scope) -> bool:
-        given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
-        scheme, _, token = given.partition(b" ")
+        scheme, _, token = _header(scope, b"authorization").partition(b" ")
         # In constant time, so that its duration does not tell how much of a token is right.
         return hmac.compare_digest(scheme.lower() + b" " + token.strip(), self._expected)
 
@@ -257,7 +262,7 @@ class HostMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
         names = self._names()
-        if scope["type"] == "http" and names and _host_name(Headers(scope=scope).get("host", "")) not in names:
+        if scope["type"] == "http" and names and _host_name(_header(scope, b"host").decode("latin-1")) not in names:
             message = f"the header Host must name this server: {' or '.join(sorted(names))}"
             await error_response(ApiError(421, message, headers={"Connection": "close"}))(scope, receive, send)
             return

@@ -3,15 +3,23 @@
 import contextlib
 import json
 import logging
+import math
+import mmap
 import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Collection
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import accumulate
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+import numpy as np
+from numpy.typing import NDArray
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.utils import floatToGoString
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from taxocaps.web.responses import INTERNAL_ERROR, error_response
@@ -22,15 +30,18 @@ Log = Callable[[dict[str, Any]], None]
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+_STATUSES = 600
+_OTHER = "other"
 _DISCONNECTED = 499
 
 _lock = threading.Lock()
+_encode = json.JSONEncoder(default=str).encode
 
 
 def write_entry(entry: dict[str, Any]) -> None:
     """Write one line with the time and the entry."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    line = json.dumps({"time": now, **entry}, default=str) + "\n"
+    line = _encode({"time": now, **entry}) + "\n"
     with _lock, contextlib.suppress(OSError, ValueError):  # a closed stream must not stop the server
         sys.stderr.write(line)
         sys.stderr.flush()
@@ -51,53 +62,110 @@ class JsonHandler(logging.Handler):
 
 
 class Metrics:
-    """The metrics of one server; another server in the same process has its own."""
+    """The metrics of a server, counted by all its workers in shared memory; another server has its own.
 
-    def __init__(self) -> None:
-        """Start all counters at 0."""
+    Each worker counts in its own row, so that none waits for another; who is asked for the metrics adds up all rows.
+    A worker that replaces another one goes on in its row: nothing is lost.
+    """
+
+    def __init__(self, paths: Iterable[str], models: Iterable[str], workers: int = 1) -> None:
+        """Start all counters at 0.
+
+        Args:
+            paths: The paths that are counted by name; all others are counted together.
+            models: The names of the models.
+            workers: The number of processes, which are forked later.
+        """
+        self._paths = {path: number for number, path in enumerate((*paths, _OTHER))}
+        self._models = {model: number for number, model in enumerate(models)}
+        self._worker = 0
+        self._requests = _shared(workers, len(self._paths), _STATUSES)
+        self._seconds = _shared(workers, len(self._paths), len(_SECONDS) + 2)
+        self._documents = _shared(workers)
+        self._queue = _shared(workers, len(self._models))
+        self._batch = _shared(workers, len(self._models), len(_SIZES) + 2)
         self._registry = CollectorRegistry()
-        self._requests = Counter("taxocaps_requests", "Requests.", ["path", "status"], registry=self._registry)
-        self._seconds = Histogram(
-            "taxocaps_request_seconds", "Response time.", ["path"], buckets=_SECONDS, registry=self._registry
-        )
-        self._documents = Counter("taxocaps_documents", "Documents labelled or explained.", registry=self._registry)
-        self._queue = Gauge("taxocaps_queue_documents", "Documents in the queue.", ["model"], registry=self._registry)
-        self._batch = Histogram(
-            "taxocaps_batch_documents", "Documents of a batch.", ["model"], buckets=_SIZES, registry=self._registry
-        )
+        self._registry.register(self)
+
+    def begin(self, worker: int) -> None:
+        """Count in the row of a worker, in whose queues nothing waits yet."""
+        self._worker = worker
+        self._queue[worker] = 0
 
     def observe_request(self, path: str, status: int, seconds: float, documents: int) -> None:
         """Count a response and the documents that were labelled or explained."""
-        self._requests.labels(path, str(status)).inc()
-        self._seconds.labels(path).observe(seconds)
-        self._documents.inc(documents)
+        number = self._paths.get(path, len(self._paths) - 1)
+        self._requests[self._worker, number, status] += 1
+        _observe(self._seconds[self._worker, number], _SECONDS, seconds)
+        self._documents[self._worker] += documents
 
-    def batch_observer(self, model: str) -> Callable[[float], None]:
-        """A function to call with the number of documents of each batch of a model."""
-        return self._batch.labels(model).observe
+    def observe_batch(self, model: str, documents: int) -> None:
+        """Count a batch of a model."""
+        _observe(self._batch[self._worker, self._models[model]], _SIZES, documents)
 
-    def watch_queue(self, model: str, waiting: Callable[[], float]) -> None:
-        """Call `waiting` for the number of documents in the queue of a model whenever metrics are read."""
-        self._queue.labels(model).set_function(waiting)
+    def set_queue(self, model: str, documents: int) -> None:
+        """Note how many documents wait for a model."""
+        self._queue[self._worker, self._models[model]] = documents
 
     def text(self) -> bytes:
         """All metrics in the text format of Prometheus."""
         return generate_latest(self._registry)
 
+    def collect(self) -> Iterator[Metric]:
+        """The sums over all workers; called by `generate_latest`."""
+        requests = CounterMetricFamily("taxocaps_requests", "Requests.", labels=["path", "status"])
+        counts = self._requests.sum(axis=0)
+        for path, number in self._paths.items():
+            for status in np.flatnonzero(counts[number]).tolist():
+                requests.add_metric([path, str(status)], counts[number, status])
+        yield requests
+        yield _histogram("taxocaps_request_seconds", "Response time.", "path", self._paths, _SECONDS, self._seconds)
+        yield CounterMetricFamily("taxocaps_documents", "Documents labelled or explained.", self._documents.sum())
+        queue = GaugeMetricFamily("taxocaps_queue_documents", "Documents in the queue.", labels=["model"])
+        for model, number in self._models.items():
+            queue.add_metric([model], self._queue[:, number].sum())
+        yield queue
+        yield _histogram(
+            "taxocaps_batch_documents", "Documents of a batch.", "model", self._models, _SIZES, self._batch
+        )
+
+
+def _shared(*shape: int) -> NDArray[np.float64]:
+    """Zeros that processes share which are forked later."""
+    cells = math.prod(shape)
+    return np.frombuffer(mmap.mmap(-1, 8 * max(cells, 1)), np.float64, cells).reshape(shape)
+
+
+def _observe(row: NDArray[np.float64], bounds: Sequence[float], value: float) -> None:
+    """Count a value in its bucket; the last cell has the sum of all values."""
+    row[bisect_left(bounds, value)] += 1
+    row[-1] += value
+
+
+def _histogram(
+    name: str, help: str, label: str, rows: Mapping[str, int], bounds: Sequence[float], cells: NDArray[np.float64]
+) -> Metric:
+    family = HistogramMetricFamily(name, help, labels=[label])
+    for value, number in rows.items():
+        *counts, total = cells[:, number].sum(axis=0).tolist()
+        if any(counts):
+            ends = [*map(float, bounds), math.inf]
+            family.add_metric([value], list(zip(map(floatToGoString, ends), accumulate(counts), strict=True)), total)
+    return family
+
 
 class ObservabilityMiddleware:
     """The outermost middleware: times, counts and logs every request, and keeps tracebacks inside."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, paths: Collection[str], log: Log | None) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, log: Log | None) -> None:
         """Wrap an application.
 
         Args:
             app: Handles the requests; stores the number of documents in the request's state.
             metrics: The metrics.
-            paths: The paths that are counted by name; all others are counted together.
             log: Where requests are logged, if they are.
         """
-        self._app, self._metrics, self._paths, self._log = app, metrics, frozenset(paths), log
+        self._app, self._metrics, self._log = app, metrics, log
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
@@ -124,8 +192,7 @@ class ObservabilityMiddleware:
 
     def _record(self, scope: Scope, status: int, seconds: float, documents: int) -> None:
         path = scope["path"]
-        labelled = documents if status == 200 else 0
-        self._metrics.observe_request(path if path in self._paths else "other", status, seconds, labelled)
+        self._metrics.observe_request(path, status, seconds, documents if status == 200 else 0)
         if self._log:
             client = scope.get("client")
             entry = {"method": scope["method"], "path": path, "status": status, "documents": documents}

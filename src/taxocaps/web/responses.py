@@ -14,6 +14,7 @@ __all__ = [
     "INTERNAL_ERROR",
     "ApiError",
     "add_error_handlers",
+    "as_api_error",
     "error_response",
     "json_bytes",
     "json_response",
@@ -64,13 +65,14 @@ def add_error_handlers(app: FastAPI) -> None:
     """Give all errors that an application raises the same shape."""
 
     async def handle(request: Request, error: Exception) -> Response:
-        return error_response(_as_api_error(request, error))
+        return error_response(as_api_error(error, request.method))
 
     for kind in (ApiError, RequestValidationError, HTTPException, TaxoCapsError, Exception):
         app.add_exception_handler(kind, handle)
 
 
-def _as_api_error(request: Request, error: Exception) -> ApiError:
+def as_api_error(error: Exception, method: str = "POST") -> ApiError:
+    """What clients are told about an exception; one that was not expected is for the log."""
     if isinstance(error, ApiError):
         return error
     if isinstance(error, RequestValidationError):
@@ -79,7 +81,7 @@ def _as_api_error(request: Request, error: Exception) -> ApiError:
         messages = {
             400: "the body cannot be read: it is nested too deeply, or a number in it is too long",
             404: "not found; see /docs",
-            405: f"{request.method} is not allowed here; see /docs",
+            405: f"{method} is not allowed here; see /docs",
         }
         return ApiError(error.status_code, messages.get(error.status_code, str(error.detail)), headers=error.headers)
     if isinstance(error, TaxoCapsError):  # a document that the model cannot read

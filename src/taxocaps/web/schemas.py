@@ -1,6 +1,7 @@
 """Requests and responses, as OpenAPI describes them; results are those of `taxocaps.results`."""
 
 import difflib
+from functools import cached_property
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
@@ -36,6 +37,8 @@ __all__ = [
 C = TypeVar("C", bound=Config)
 
 _LONGEST_NAME = 100
+_AS_TRAINED = DecisionOptions()
+_DECISION = DecisionOptions.model_fields.keys()
 
 _OPTIONS = {**json_schema(DecisionOptions)["properties"], **json_schema(ExplainOptions)["properties"]}
 
@@ -125,10 +128,16 @@ class PredictRequest(_Request):
         _ = self.options
         return self
 
-    @property
+    @cached_property
     def options(self) -> DecisionOptions:
         """How labels are chosen."""
-        return _checked(DecisionOptions, **{name: getattr(self, name) for name in DecisionOptions.model_fields})
+        given = {name: getattr(self, name) for name in self.model_fields_set & _DECISION}
+        return _checked(DecisionOptions, **given) if given else _AS_TRAINED
+
+    @property
+    def size(self) -> int:
+        """The number of documents."""
+        return 1 if self.documents is None else len(self.documents)
 
     def as_documents(self) -> list[dict[str, Any]]:
         """The documents as plain values."""

@@ -2,26 +2,31 @@
 
 import asyncio
 import ipaddress
-import json
 import logging
 import math
+import re
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-import h11
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from taxocaps.errors import ConfigError
 from taxocaps.web.api import Service
 from taxocaps.web.limits import LOOPBACK_NAMES
 from taxocaps.web.observability import JsonHandler
+from taxocaps.web.responses import ApiError, error_response
 
-__all__ = ["Listener", "Server", "address", "bind", "is_loopback", "own_names"]
+__all__ = ["Listener", "Server", "address", "bind", "bind_shared", "is_loopback", "own_names"]
+
+_MOST_HEAD_BYTES = 65_536
+_SWITCH_SECONDS = 0.0005
+_UPGRADE = re.compile(rb"\r\nupgrade:", re.IGNORECASE)
 
 
 class Listener(socket.socket):
@@ -30,8 +35,13 @@ class Listener(socket.socket):
     host = ""
 
 
-def bind(host: str, port: int) -> Listener:
+def bind(host: str, port: int, *options: int) -> Listener:
     """A socket at an address; clients can connect once a server runs on it.
+
+    Args:
+        host: The name or address of the host.
+        port: The port; 0 takes one that is free.
+        options: Options of the socket besides `SO_REUSEADDR` that are switched on.
 
     Raises:
         ConfigError: If there is no such address, or it is in use.
@@ -43,7 +53,8 @@ def bind(host: str, port: int) -> Listener:
         listener = Listener(family, kind, protocol)
         listener.host = host
         try:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            for option in (socket.SO_REUSEADDR, *options):
+                listener.setsockopt(socket.SOL_SOCKET, option, 1)
             listener.bind(where)
         except OSError:
             listener.close()
@@ -54,6 +65,17 @@ def bind(host: str, port: int) -> Listener:
             f"cannot serve at {host}, port {port}: {reason}; choose another with --host, --port"
         ) from error
     return listener
+
+
+def bind_shared(host: str, port: int, count: int) -> list[Listener]:
+    """Sockets at the same address, one for each worker: the system spreads connections evenly among them.
+
+    Raises:
+        ConfigError: As for `bind`.
+    """
+    with bind(host, port) as alone:  # or it would share the port of another server
+        port = alone.getsockname()[1]
+    return [bind(host, port, socket.SO_REUSEPORT) for _ in range(count)]
 
 
 def is_loopback(listener: socket.socket) -> bool:
@@ -78,13 +100,14 @@ def _bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-class HttpProtocol(H11Protocol):
-    """uvicorn's protocol with a timeout for the head of a request, the same as for an idle connection."""
+class HttpProtocol(HttpToolsProtocol):
+    """uvicorn's protocol with limits for the head of a request: its size, and the time of an idle connection."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         """Called by uvicorn for each connection."""
         super().__init__(*arguments, **options)
         self._timer: asyncio.TimerHandle | None = None
+        self._head_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the timer."""
@@ -93,7 +116,10 @@ class HttpProtocol(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Handle data."""
-        super().data_received(data)
+        super().data_received(_without_upgrade(data) if self._awaits_head() else data)
+        self._head_bytes = self._head_bytes + len(data) if self._awaits_head() else 0
+        if self._head_bytes > _MOST_HEAD_BYTES:
+            self._refuse(431, f"the head of a request has at most {_MOST_HEAD_BYTES:,} bytes")
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -103,17 +129,14 @@ class HttpProtocol(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is not an HTTP request in the shape of all errors."""
-        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-            body = json.dumps({"error": {"message": msg}}).encode()
-            headers = [
-                ("content-type", "application/json"),
-                ("connection", "close"),
-                ("content-length", str(len(body))),
-            ]
-            response = h11.Response(status_code=400, headers=headers, reason=b"Bad Request")
-            for event in (response, h11.Data(data=body), h11.EndOfMessage()):
-                self.transport.write(self.conn.send(event) or b"")
-        self.transport.close()
+        self._refuse(400, msg)
+
+    def _refuse(self, status: int, message: str) -> None:
+        if not self.transport.is_closing():
+            error = error_response(ApiError(status, message, headers={"Connection": "close"}))
+            headers = b"".join(b"%b: %b\r\n" % header for header in error.raw_headers)
+            self.transport.write(STATUS_LINE[status] + headers + b"\r\n" + bytes(error.body))
+            self.transport.close()
 
     def _watch(self) -> None:
         if not self._awaits_head():
@@ -135,21 +158,30 @@ class HttpProtocol(H11Protocol):
             self._timer = None
 
 
+def _without_upgrade(data: bytes) -> bytes:
+    """The head of a request without the offer of another protocol, as Java's client makes; the parser would take it."""
+    head, end, body = data.partition(b"\r\n\r\n")
+    return _UPGRADE.sub(b"\r\nIgnored:", head) + end + body
+
+
 class Server(uvicorn.Server):
     """A service on a socket; SIGTERM and Ctrl-C stop it gracefully, a second Ctrl-C at once."""
 
-    def __init__(self, service: Service, announce: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, service: Service, announce: Callable[[], None] = lambda: None, lifeline: int | None = None
+    ) -> None:
         """Configure uvicorn.
 
         Args:
             service: Handles the requests.
             announce: Called as soon as clients can connect.
+            lifeline: A file descriptor; the server stops when its other end is closed.
         """
         limits = service.config
         super().__init__(
             uvicorn.Config(
                 service.app,
-                loop="asyncio",
+                loop="auto",  # uvloop, where there is one
                 http=HttpProtocol,
                 ws="none",
                 lifespan="on",
@@ -161,7 +193,7 @@ class Server(uvicorn.Server):
                 timeout_graceful_shutdown=math.ceil(limits.read_timeout + limits.timeout) + 1,
             )
         )
-        self._service, self.announce = service, announce
+        self._service, self.announce, self._lifeline = service, announce, lifeline
 
     def serve_on(self, listener: Listener) -> None:
         """Serve until stopped."""
@@ -174,6 +206,8 @@ class Server(uvicorn.Server):
             # After a stop, uvicorn raises the signal again for the previous handler; that would be no clean exit.
             for number in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, self.handle_exit)
+            # Threads of models let the event loop have its turn after this time, not after Python's 5 milliseconds.
+            sys.setswitchinterval(_SWITCH_SECONDS)
         try:
             self.run(sockets=[listener])
         finally:
@@ -182,6 +216,8 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start to listen, and announce it."""
         await super().startup(sockets)
+        if self._lifeline is not None:
+            asyncio.get_running_loop().add_reader(self._lifeline, self.stop)
         if self.started:
             self.announce()
 

@@ -3,10 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
-
-import numpy as np
 
 from taxocaps.corpus.document import Document
 from taxocaps.errors import ConfigError
@@ -30,6 +29,11 @@ __all__ = [
     "make_document",
     "make_jobs",
 ]
+
+
+_FIRST = "A text to begin with. "
+_MANY = 10_000
+"""So often, it is long enough for the compiled scanner, which takes a second to load: not while clients wait."""
 
 
 @dataclass(frozen=True)
@@ -116,9 +120,10 @@ def load_models(folders: Sequence[Path], *, trust_code: bool = False) -> dict[st
                 f"{folder}: another model is called {name!r} too; models go by the names of their folders"
             )
         fitted = load_model(folder, trust_code=trust_code)
+        fitted.scorer.encoder.tokenize([_FIRST * _MANY])
         models[name] = ServedModel(name, fitted.card(name), fitted.taxonomy_view(name), partial(answer_jobs, fitted))
     for model in models.values():
-        (answer,) = model.answer([LabelJob((Document("A text to begin with.", id="1"),))])
+        (answer,) = model.answer([LabelJob((Document(_FIRST, id="1"),))])
         if isinstance(answer, Exception):
             raise answer
     return models
@@ -164,8 +169,17 @@ def _explain(model: FittedModel, job: ExplainJob) -> Explanation:
 
 
 def _label_together(model: FittedModel, jobs: Sequence[LabelJob]) -> list[Answer]:
-    """Scores are computed at once, for they take the time; labels are chosen as each client asked."""
-    encoded = model.scorer.encoder.encode([document for job in jobs for document in job.documents])
-    own = model.own_scores(encoded)
-    parts = np.split(own, np.cumsum([len(job) for job in jobs])[:-1])
-    return [tuple(model.predictions(job.documents, part, job.options)) for job, part in zip(jobs, parts, strict=True)]
+    """Score all documents at once, and choose the labels of all clients who want the same at once: both take long."""
+    by_options: dict[DecisionOptions, list[LabelJob]] = {}
+    for job in jobs:
+        by_options.setdefault(job.options, []).append(job)
+    documents = [document for alike in by_options.values() for job in alike for document in job.documents]
+    own = model.own_scores(model.scorer.encoder.encode(documents))
+    answers: dict[int, Answer] = {}
+    start = 0
+    for options, alike in by_options.items():
+        stop = start + sum(map(len, alike))
+        found = model.predictions(documents[start:stop], own[start:stop], options)
+        answers |= {id(job): tuple(islice(found, len(job))) for job in alike}
+        start = stop
+    return [answers[id(job)] for job in jobs]
