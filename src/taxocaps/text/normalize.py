@@ -21,7 +21,9 @@ from taxocaps.text.languages import (
 from taxocaps.text.tokenizers import ends_sentence, is_dotted, split_raw, word_runs
 
 __all__ = [
+    "LONGEST_RAW",
     "LONGEST_WORD",
+    "Memory",
     "Normalizer",
     "lemma_languages",
     "lemmatizer",
@@ -117,14 +119,16 @@ def lemmatizer(language: str) -> Callable[[str], str]:
     shouting = str.isupper if language in CAPITAL_NOUNS else _never
 
     def lemma(word: str) -> str:
-        corrected = overrides.get(word.lower())
+        lower = word.lower()
+        corrected = overrides.get(lower)
         if corrected is not None:
             return corrected
-        if len(word) < shortest or _NOT_A_WORD.search(word):
+        if len(word) < shortest or (not word.isalpha() and _NOT_A_WORD.search(word)):
             return word
-        found = lemmatize(word.lower() if shouting(word) else word, lang=code)
-        only_case_differs = found.lower() == word.lower()
-        return word if not found or only_case_differs or _NOT_ONE_TOKEN.search(found) else found
+        found = lemmatize(lower if shouting(word) else word, lang=code)
+        if not found or found == word or found.lower() == lower:  # only case differs
+            return word
+        return found if found.isalpha() or not _NOT_ONE_TOKEN.search(found) else word
 
     return lemma
 
@@ -148,6 +152,29 @@ def _never(_: str) -> bool:
 
 LONGEST_WORD = 100
 """Longer tokens, such as encoded data, are dropped."""
+
+LONGEST_RAW = 2 * LONGEST_WORD
+"""Raw tokens that are longer, encoded data too, have no words."""
+
+_REMEMBERED = 2**18
+_ASCII_MARKS = "".join(c for c in map(chr, range(128)) if not (c.isalnum() or c == "_"))
+
+
+class Memory(dict[str, tuple[str, ...]]):
+    """What a function makes of words, worked out when first asked for; emptied when full, so that no corpus fills it."""
+
+    def __init__(self, words_of: Callable[[str], tuple[str, ...]]) -> None:
+        """Remember what `words_of` gives."""
+        super().__init__()
+        self._words_of = words_of
+
+    def __missing__(self, word: str) -> tuple[str, ...]:
+        found = self._words_of(word)
+        if len(word) <= LONGEST_RAW:  # longer ones are hardly met again
+            if len(self) >= _REMEMBERED:
+                self.clear()
+            self[word] = found
+        return found
 
 
 class Normalizer:
@@ -185,16 +212,29 @@ class Normalizer:
         self._letters = letter_table(language)
         self._clitics = clitics(language)
         self._abbreviations = abbreviations(language)
+        self._simple = Memory(self._kept_of_simple if self._lower_first else lambda word: tuple(self._kept(word)))
 
     def __call__(self, raw: str) -> tuple[str, ...]:
         """The kept words of a raw token, in order, and then "" if the token ends a sentence."""
-        if raw.isascii() and raw.isalnum():  # most are
-            return tuple(self._kept(raw))
-        word, end = split_raw(raw)
-        kept = list(chain.from_iterable(self._kept(run.strip("_")) for run in self._runs(word)))
-        if ends_sentence(word, end, self._abbreviations):
-            kept.append("")
-        return tuple(kept)
+        if raw.isascii():
+            word = raw.rstrip(_ASCII_MARKS)  # as `split_raw`, but faster
+            end = raw[len(word) :]
+        else:
+            word, end = split_raw(raw)
+        if word.isascii() and word.isalnum():  # most are; many differ in case and sentence ends only
+            kept = self._simple[self._lower(word) if self._lower_first else word]
+        else:
+            kept = tuple(chain.from_iterable(self._kept(run.strip("_")) for run in self._runs(word)))
+        return (*kept, "") if end and ends_sentence(word, end, self._abbreviations) else kept
+
+    def _kept_of_simple(self, word: str) -> tuple[str, ...]:
+        """As `_kept`, for ASCII letters and digits that were put into lower case."""
+        if word in self._stop_words or len(word) > LONGEST_WORD or (word.isdigit() and not self._keep_numbers):
+            return ()
+        found = word if self._lemma is None else self._lemma(word)
+        if found is not word:
+            found = self._lower(found.translate(self._letters))
+        return () if found in self._stop_words else (found,)
 
     def _runs(self, word: str) -> list[str]:
         if word.isascii():

@@ -3,7 +3,7 @@
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, compress
 from pathlib import Path
 from typing import TypeVar
 
@@ -78,13 +78,13 @@ class Tokens:
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
         positions = np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1])
         first, last = (np.searchsorted(self.sentence_ends, bound, side="right") for bound in (starts, starts + lengths))
-        ends = [self.sentence_ends[a:b] for a, b in zip(first.tolist(), last.tolist(), strict=True)]
-        shifted = [part - start + offset for part, start, offset in zip(ends, starts, offsets[:-1], strict=True)]
+        sentences = last - first  # of each document
+        which = np.repeat(first - (np.cumsum(sentences) - sentences), sentences) + np.arange(sentences.sum())
         return Tokens(
             self.words,
             np.asarray(self.ids[positions], np.int32),
             offsets,
-            np.concatenate([np.zeros(0, np.int64), *shifted]),
+            np.asarray(self.sentence_ends[which] + np.repeat(offsets[:-1] - starts, sentences), np.int64),
             None if self.spans is None else self.spans[positions],
             *self._raw_of(indices, positions, lengths),
         )
@@ -123,9 +123,11 @@ class Tokens:
         >>> tokens.expanded({"Old": (), "cars.": ("car", "")}.__getitem__).document(0)
         ['car']
         """
-        used, pieces = np.unique(self.ids, return_inverse=True)
-        replaced = [words_of(self.words[index]) for index in used.tolist()]
-        found, origins = _expanded(replaced, pieces.astype(np.int32), self.offsets)
+        is_used = np.zeros(len(self.words), bool)
+        is_used[self.ids] = True
+        pieces = np.cumsum(is_used, dtype=np.int32)[self.ids] - np.int32(1)
+        replaced = list(map(words_of, compress(self.words, is_used.tolist())))
+        found, origins = _expanded(replaced, pieces, self.offsets)
         found = found if self.spans is None else replace(found, spans=self.spans[origins()])
         return replace(found, raw=self, origins=origins()) if keep_raw else found
 
