@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taxocaps.text import normalize
 from taxocaps.config import resolve
 from taxocaps.errors import ConfigError, FileError, TextError
+from taxocaps.text import normalize
 from taxocaps.text.pipeline import TextConfig, TextPipeline
 
 MUSK = "Musk told the electric car company that he had gone."

@@ -4,6 +4,8 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -170,25 +172,27 @@ class FittedModel:
         """
         chosen, scores = self.choose(own, options), self.consistent(own, options)
         adds_ancestors = self._hierarchy(options) == "add-ancestors"
-        names, taxonomy = self.classes.names, self.classes.taxonomy
-        for index, document in enumerate(documents):
+        taxonomy, has_words = self.classes.taxonomy, scores.any(axis=1).tolist()
+        names = [self.classes.names[column] for column in chosen.indices.tolist()]
+        values = scores[np.repeat(np.arange(len(own)), np.diff(chosen.indptr)), chosen.indices].tolist()
+        for index, (document, (start, end)) in enumerate(zip(documents, pairwise(chosen.indptr.tolist()), strict=True)):
             id = document.id or str(first + index)
-            if not scores[index].any():
+            if not has_words[index]:
                 yield Prediction(id, (), "the text has no words that the model reads")
                 continue
-            columns = chosen.indices[chosen.indptr[index] : chosen.indptr[index + 1]].tolist()
-            given = {names[column]: float(scores[index, column]) for column in columns}
+            given = dict(zip(names[start:end], values[start:end], strict=True))
             yield self._prediction(id, add_ancestors(given, taxonomy) if adds_ancestors else given)
 
     def _prediction(self, id: str, given: Mapping[str, float]) -> Prediction:
         """The labels of a document, the most probable first; of equal ones, ancestors before descendants."""
-        taxonomy = self.classes.taxonomy
-        ordered = sorted(given, key=lambda label: (-given[label], taxonomy.position(label)))
-        labels = (
-            ScoredLabel(label, self.title(label), given[label], taxonomy.paths(label), label in self._unseen)
-            for label in ordered
-        )
+        shown = [(-score, *self._shown[label]) for label, score in given.items()]
+        shown.sort(key=itemgetter(0, 1))
+        labels = (ScoredLabel(label, name, -score, paths, unseen) for score, _, label, name, paths, unseen in shown)
         return Prediction(id, tuple(labels), is_calibrated=self.is_calibrated)
+
+    @cached_property
+    def _shown(self) -> "_ShownLabels":
+        return _ShownLabels(self)
 
     @cached_property
     def _unseen(self) -> frozenset[str]:
@@ -283,6 +287,20 @@ class FittedModel:
         right, predicted = int(counts.true_positives.sum()), int(counts.predicted.sum())
         found = {name: number for name, number in zip(unseen, missed, strict=True) if number}
         return found, AddedLabels(right, predicted - right)
+
+
+class _ShownLabels(dict[str, tuple[int, str, str, tuple[tuple[str, ...], ...], bool]]):
+    """For each label its position in the taxonomy, itself, its name and paths, and whether it is unseen; as needed."""
+
+    def __init__(self, model: FittedModel) -> None:
+        super().__init__()
+        self._model = model
+
+    def __missing__(self, label: str) -> tuple[int, str, str, tuple[tuple[str, ...], ...], bool]:
+        model, taxonomy = self._model, self._model.classes.taxonomy
+        is_unseen = label in model._unseen
+        found = self[label] = (taxonomy.position(label), label, model.title(label), taxonomy.paths(label), is_unseen)
+        return found
 
 
 def _calibrated(calibration: Calibration, raw: NDArray[np.float32]) -> NDArray[np.float32]:

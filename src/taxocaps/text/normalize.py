@@ -4,8 +4,10 @@ import difflib
 import re
 import unicodedata
 from collections.abc import Callable
+from functools import cache
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from taxocaps.errors import TextError
 from taxocaps.files import read_lines
@@ -112,8 +114,7 @@ def lemmatizer(language: str) -> Callable[[str], str]:
     """
     code = lemma_code(language)
     _check_language(language, code)
-    from simplemma import lemmatize
-
+    lemmatize = _lemmatize()
     overrides = load_overrides(language)
     shortest = _SHORTEST.get(language, 1)
     shouting = str.isupper if language in CAPITAL_NOUNS else _never
@@ -125,12 +126,20 @@ def lemmatizer(language: str) -> Callable[[str], str]:
             return corrected
         if len(word) < shortest or (not word.isalpha() and _NOT_A_WORD.search(word)):
             return word
-        found = lemmatize(lower if shouting(word) else word, lang=code)
+        found = lemmatize(lower if shouting(word) else word, code)
         if not found or found == word or found.lower() == lower:  # only case differs
             return word
         return found if found.isalpha() or not _NOT_ONE_TOKEN.search(found) else word
 
     return lemma
+
+
+@cache
+def _lemmatize() -> Callable[[str, str], str]:
+    """The lemmatizer of the process, which remembers words of all languages."""
+    from simplemma import Lemmatizer
+
+    return Lemmatizer().lemmatize
 
 
 def _check_language(language: str, code: str) -> None:
@@ -157,11 +166,12 @@ LONGEST_RAW = 2 * LONGEST_WORD
 """Raw tokens that are longer, encoded data too, have no words."""
 
 _REMEMBERED = 2**18
+_NUMBER = "0123456789.,"
 _ASCII_MARKS = "".join(c for c in map(chr, range(128)) if not (c.isalnum() or c == "_"))
 
 
-class Memory(dict[str, tuple[str, ...]]):
-    """What a function makes of words, worked out when first asked for; emptied when full, so that no corpus fills it."""
+class Memory(dict[Any, tuple[str, ...]]):
+    """What a function makes of words, worked out when first asked for; emptied when full: no corpus can outgrow it."""
 
     def __init__(self, words_of: Callable[[str], tuple[str, ...]]) -> None:
         """Remember what `words_of` gives."""
@@ -169,11 +179,11 @@ class Memory(dict[str, tuple[str, ...]]):
         self._words_of = words_of
 
     def __missing__(self, word: str) -> tuple[str, ...]:
-        found = self._words_of(word)
-        if len(word) <= LONGEST_RAW:  # longer ones are hardly met again
-            if len(self) >= _REMEMBERED:
-                self.clear()
-            self[word] = found
+        if len(word) > LONGEST_RAW:  # hardly met again
+            return self._words_of(word)
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        found = self[word] = self._words_of(word)
         return found
 
 
@@ -216,13 +226,17 @@ class Normalizer:
 
     def __call__(self, raw: str) -> tuple[str, ...]:
         """The kept words of a raw token, in order, and then "" if the token ends a sentence."""
-        if raw.isascii():
+        if not raw.isascii():
+            word, end = split_raw(raw)
+        elif raw.isalnum():  # most are
+            return self._simple[self._lower(raw) if self._lower_first else raw]
+        else:
             word = raw.rstrip(_ASCII_MARKS)  # as `split_raw`, but faster
             end = raw[len(word) :]
-        else:
-            word, end = split_raw(raw)
-        if word.isascii() and word.isalnum():  # most are; many differ in case and sentence ends only
+        if word.isascii() and word.isalnum():  # many differ in case and sentence ends only
             kept = self._simple[self._lower(word) if self._lower_first else word]
+        elif not word.strip(_NUMBER):
+            kept = (word,) if word and self._keep_numbers and word not in self._stop_words else ()
         else:
             kept = tuple(chain.from_iterable(self._kept(run.strip("_")) for run in self._runs(word)))
         return (*kept, "") if end and ends_sentence(word, end, self._abbreviations) else kept

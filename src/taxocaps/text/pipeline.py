@@ -84,7 +84,7 @@ class TextPipeline:
         """
         self.config = config or TextConfig()
         self._pieces, normalize = _parts(self.config)
-        self._words_of = _PieceMemory(lambda raw: normalize(raw) if len(raw) <= LONGEST_RAW else ()).__getitem__
+        self._words_of = _PieceMemory(normalize).__getitem__
         self._read_of = Memory(self._find_words).__getitem__
         self._parts_of = Memory(self._find_parts).__getitem__
         self._letters = 0  # of all texts so far
@@ -223,10 +223,12 @@ class TextPipeline:
 
 
 class _PieceMemory(Memory):
-    """Remembers the words of raw tokens; finished words, which stand among them, are not worth it."""
+    """Remembers the words of raw tokens, but not of finished words, which may stand among them, or encoded data."""
 
     def __missing__(self, piece: Any) -> tuple[str, ...]:
-        return piece if isinstance(piece, tuple) else super().__missing__(piece)
+        if isinstance(piece, tuple):
+            return piece
+        return super().__missing__(piece) if len(piece) <= LONGEST_RAW else ()
 
 
 def _parts(config: TextConfig) -> tuple[Callable[[str], Iterable[Piece]], Callable[[str], tuple[str, ...]]]:
