@@ -92,7 +92,7 @@ class _CharacterCounter:
         lengths = np.minimum(np.diff(bounds), 7)  # no n-gram is so long
         self._places, self._slots = bounds[:-1] * 8 + lengths, _empty_table(self._width)
         insert_grams(self._known, self._places, self._slots, _HASH_SEED)
-        self._latest: tuple[Sequence[str], Any] = ((), None)
+        self._latest: tuple[Sequence[str], Any] = ((), (np.zeros(1, np.int64), np.zeros(0, np.int32)))
 
     def __call__(self, tokens: Tokens) -> Rows:
         if tokens.words is not self._latest[0]:

@@ -7,7 +7,15 @@ from numpy.typing import NDArray
 
 from taxocaps.compiled import kernel, random_below
 
-__all__ = ["add_products", "add_rows", "add_sparse_products", "descend_gram", "descend_label", "descend_paths", "violations"]
+__all__ = [
+    "add_products",
+    "add_rows",
+    "add_sparse_products",
+    "descend_gram",
+    "descend_label",
+    "descend_paths",
+    "violations",
+]
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]

@@ -13,7 +13,16 @@ from taxocaps.corpus.labels import Classes
 from taxocaps.linear.config import LinearConfig
 from taxocaps.progress import Progress, silent
 
-__all__ = ["LinearTask", "LinearWeights", "Nodes", "SparseRow", "dense_product", "documents_by_label", "sparse_row", "stack"]
+__all__ = [
+    "LinearTask",
+    "LinearWeights",
+    "Nodes",
+    "SparseRow",
+    "dense_product",
+    "documents_by_label",
+    "sparse_row",
+    "stack",
+]
 
 SparseRow: TypeAlias = tuple[NDArray[np.int32], NDArray[np.float32]]
 """The columns of the nonzero values of a row, and the values."""
@@ -148,7 +157,9 @@ def dense_product(rows: csr_array, others: csr_array | NDArray[np.float32]) -> N
     from taxocaps.linear.kernels import add_sparse_products
 
     total = np.zeros((rows.shape[0], others.shape[1]), np.float32)
-    matrices = ((one.data, one.indices.astype(np.int32), one.indptr.astype(np.int64)) for one in (rows, others))
+    matrices = (
+        (one.data, one.indices.astype(np.int32, copy=False), one.indptr.astype(np.int64)) for one in (rows, others)
+    )
     add_sparse_products(*matrices, total)
     return total
 

@@ -151,6 +151,22 @@ class FittedModel:
         chosen[~own.any(axis=1)] = False  # nothing is known about a text without words
         return chosen
 
+    def label(
+        self, documents: EncodedDocuments, options: DecisionOptions | None = None, *, first: int = 1
+    ) -> Iterator[Prediction]:
+        """The labels of documents; so few are scored at a time that memory is bounded, however many labels there are.
+
+        Args:
+            documents: The documents.
+            options: Which labels they get.
+            first: The position of the first document.
+        """
+        listed, step = list(documents.documents), max(1, _CELLS_AT_ONCE // max(1, len(self.classes)))
+        for start in range(0, len(listed), step):
+            some = listed[start : start + step]
+            part = documents if step >= len(listed) else documents.select(np.arange(start, start + len(some)))
+            yield from self.predictions(some, self.own_scores(part), options, first=first + start)
+
     def predictions(
         self,
         documents: Sequence[Document],
@@ -172,7 +188,7 @@ class FittedModel:
         """
         chosen, scores = self.choose(own, options), self.consistent(own, options)
         adds_ancestors = self._hierarchy(options) == "add-ancestors"
-        taxonomy, has_words = self.classes.taxonomy, scores.any(axis=1).tolist()
+        taxonomy, has_words = self.classes.taxonomy, np.asarray(scores.any(axis=1)).tolist()
         names = [self.classes.names[column] for column in chosen.indices.tolist()]
         values = scores[np.repeat(np.arange(len(own)), np.diff(chosen.indptr)), chosen.indices].tolist()
         for index, (document, (start, end)) in enumerate(zip(documents, pairwise(chosen.indptr.tolist()), strict=True)):
@@ -372,7 +388,8 @@ def _fit(
     if folds is not None:
         found = scorer.cross_fit(training, folds, context)
         return found.report, HeldOut.of_folds(training.labels, found.scores, folds)
-    part, held_out = hold_out(training, scorer.config.validation, scorer.seed)
+    share = min(scorer.config.validation, _MOST_CELLS / max(1, len(training) * len(scorer.classes)))
+    part, held_out = hold_out(training, share, scorer.seed)
     report = scorer.fit(part, held_out, context.within("held-out"))
     raw = _held_out(scorer.scores(held_out.documents), held_out, part)
     if part is not training:
@@ -382,7 +399,13 @@ def _fit(
 
 
 def _folds(scorer: Scorer, training: Examples) -> NDArray[np.int64] | None:
-    """The fold of each document; None if the scorer wants no folds, or too few documents differ."""
+    """The fold of each document; None if the scorer wants no folds, or too few documents differ.
+
+    Nor are there folds for so many documents and labels that the scores of all of them would fill the memory: some
+    documents are held out then, as many as have scores in it, which is enough for calibration and thresholds.
+    """
+    if len(training) * len(scorer.classes) > _MOST_CELLS and not scorer.needs_folds:
+        return None
     wanted = scorer.folds_for(len(training))
     fewest = 2 if scorer.needs_folds else _TOO_FEW_TO_SPLIT
     return document_folds(training, wanted, scorer.seed, fewest) if wanted > 1 else None
@@ -420,6 +443,12 @@ def hold_out(examples: Examples, share: float, seed: int) -> tuple[Examples, Exa
     held_out = np.sort(np.array(chosen))
     return examples.select(np.setdiff1d(np.arange(count), held_out)), examples.select(held_out)
 
+
+_MOST_CELLS = 100_000_000
+"""Scores of documents and labels that are in memory together in training, at most; 400 MB."""
+
+_CELLS_AT_ONCE = 8_000_000
+"""Scores that are in memory together in prediction."""
 
 _TOO_FEW_TO_SPLIT = 10
 """With fewer documents, holding some out would leave next to nothing; they validate themselves."""

@@ -7,7 +7,19 @@ from numpy.typing import NDArray
 
 from taxocaps.compiled import kernel, mixed
 
-__all__ = ["CONNECTOR", "DIGIT", "LONE", "LOWER", "MARK", "SPACE", "STOP", "WORD", "number_pieces", "scan_texts", "spread_words"]
+__all__ = [
+    "CONNECTOR",
+    "DIGIT",
+    "LONE",
+    "LOWER",
+    "MARK",
+    "SPACE",
+    "STOP",
+    "WORD",
+    "number_pieces",
+    "scan_texts",
+    "spread_words",
+]
 
 WORD, MARK, SPACE, DIGIT, LOWER, STOP, CONNECTOR, LONE = (1 << bit for bit in range(8))
 """What a character may be, as bits: part of a word, a mark on a letter, space, a digit, a small letter, what ends a
