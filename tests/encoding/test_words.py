@@ -4,9 +4,12 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from taxocaps.corpus.document import Document
+from taxocaps.encoding import bag as module
 from taxocaps.encoding.bag import BagConfig, BagOfWords
 from taxocaps.encoding.documents import DocumentEncoder
 from taxocaps.encoding.words import count_words, learn_vectors, vocabulary_ids
@@ -142,3 +145,24 @@ def test_vectors_from_a_file(toy_words, tmp_path):
     assert vectors[vocabulary.ids(["goalkeeper", "gene"])].tolist() == [[1, 2, 3], [4, 5, 6]]
     share = 2 / len(vocabulary.words)
     assert told[0][0] == f"reading word vectors, {share:.0%} of the words found"
+
+
+READY = st.lists(
+    st.lists(st.sampled_from(["oil", "a", "New York", "New", "York", "of", "straße", "日本", "x y z", "y z"]))
+)
+
+
+@pytest.mark.parametrize("features", ["words", "pairs", "characters"])
+@given(lists=READY)
+def test_compiled_code_counts_features_as_plain_loops_do(features, lists):
+    documents = DocumentEncoder(TextConfig(tokenizer="none"), {}).encode([Document(tokens=tuple(one)) for one in lists])
+    config = BagConfig(features=features, min_documents=1)
+    bag, compiled = (BagOfWords.learn(documents, config) for _ in range(2))
+    compiled._counter._words = module._MANY_WORDS
+    names = [Counter(module._FEATURES[features](tuple(filter(None, one)))) for one in lists]
+    wanted = [[one[name] for name in bag.vocabulary.words] for one in names]
+    for one in (bag, compiled):
+        assert one.counts(documents.tokens).toarray().tolist() == wanted
+    assert (bag.transform(documents) != compiled.transform(documents)).nnz == 0
+    has = Counter(name for one in names for name in one)
+    assert dict(zip(bag.vocabulary.words, bag.vocabulary.counts, strict=True)) == has

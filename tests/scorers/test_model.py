@@ -15,6 +15,7 @@ from taxocaps.errors import CorpusError
 from taxocaps.metrics.calibration import calibration_error
 from taxocaps.metrics.classification import flat_metrics
 from taxocaps.results import ScoredLabel
+from taxocaps.scorers import model as module
 from taxocaps.scorers.base import SCORERS, Examples, FitContext
 from taxocaps.scorers.decision import (
     DECISION_RULES,
@@ -628,3 +629,41 @@ def test_there_must_be_documents(record):
 def test_the_name_of_a_model_for_the_command_line():
     assert ModelName("SVM", "default", 0).flags == "--model SVM"
     assert ModelName("TGCNN(No-R)", "fast", 0).flags == "--model 'TGCNN(No-R)' --preset fast"
+
+
+def test_memory_is_bounded_however_many_labels_there_are(fitted, toys, monkeypatch):
+    encoded = fitted.scorer.encoder.encode([Document(text) for text in toys.texts])
+    wanted = list(fitted.label(encoded, first=3))
+    assert [one.id for one in wanted] == [str(number) for number in range(3, 3 + len(toys.texts))]
+    sizes = []
+    scores = type(fitted.scorer).scores
+
+    def counted(scorer, documents):
+        sizes.append(len(documents) * len(scorer.classes))
+        return scores(scorer, documents)
+
+    monkeypatch.setattr(type(fitted.scorer), "scores", counted)
+    monkeypatch.setattr(module, "_CELLS_AT_ONCE", 2 * len(fitted.classes))
+    found = list(fitted.label(encoded, first=3))
+    for one, other in zip(found, wanted, strict=True):
+        scores_of = [{label.label: label.score for label in prediction.labels} for prediction in (one, other)]
+        assert one.id == other.id
+        assert scores_of[0] == pytest.approx(scores_of[1], abs=1e-5)
+    assert len(sizes) > 1
+    assert max(sizes) <= 2 * len(fitted.classes)
+
+
+def test_where_scores_would_fill_the_memory_documents_are_held_out(toys, small_config, encode, tmp_path, monkeypatch):
+    config = small_config({"scorer": "linear", "bag": {"min_documents": 1}, "folds": 3})
+
+    def fit(folder):
+        scorer = SCORERS["linear"](config, toys.classes, 0)
+        return fit_model(
+            NAME, scorer, Examples(encode(scorer, toys.texts), toys.labels), None, FitContext(tmp_path / folder)
+        )
+
+    assert fit("folds").metrics["is_out_of_fold"]
+    monkeypatch.setattr(module, "_MOST_CELLS", 3 * len(toys.classes))
+    held_out = fit("held-out")
+    assert not held_out.metrics["is_out_of_fold"]
+    assert held_out.validation.documents <= 3

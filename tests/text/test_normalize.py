@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taxocaps.text.normalize import LONGEST_WORD, Normalizer, lemmatizer, load_stop_words
-from taxocaps.text.tokenizers import raw_tokens
+from taxocaps.text.normalize import _ASCII_MARKS, LONGEST_WORD, Normalizer, lemmatizer, load_stop_words
+from taxocaps.text.tokenizers import raw_tokens, split_raw
 
 
 @pytest.fixture(scope="module")
@@ -125,3 +125,9 @@ def test_kept_words_stay_as_they_are(text):
     for raw in raw_tokens(text):
         for word in filter(str.isalnum, normalize(raw)):
             assert normalize(word) == (word,)
+
+
+@given(st.text(alphabet="aB1_ .,'!?)(\"-:;&\n", max_size=40))
+def test_the_word_of_an_ascii_token_is_found_without_patterns(text):
+    for raw in raw_tokens(text):
+        assert raw.rstrip(_ASCII_MARKS) == split_raw(raw)[0]

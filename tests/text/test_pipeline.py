@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import taxocaps.text.pipeline as module
 from taxocaps.config import resolve
 from taxocaps.errors import ConfigError, FileError, TextError
+from taxocaps.text import normalize
 from taxocaps.text.pipeline import TextConfig, TextPipeline
 
 MUSK = "Musk told the electric car company that he had gone."
@@ -87,7 +87,7 @@ def test_survives_the_way_to_another_process(name):
 
 
 def test_memory_is_bounded(monkeypatch):
-    monkeypatch.setattr(module, "_REMEMBERED", 10)
+    monkeypatch.setattr(normalize, "_REMEMBERED", 10)
     pipeline = TextPipeline(TextConfig(lemmas="none"))
     memory = pipeline._words_of.__self__
     text = " ".join(f"word{number}" for number in range(95))

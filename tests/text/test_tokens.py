@@ -6,6 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taxocaps.errors import FileError, StoreError
+from taxocaps.text import tokens as module
+from taxocaps.text.scan_kernels import spread_words
 from taxocaps.text.tokens import Tokens, gather
 
 # Pieces that stand for no, one or several words, and for sentence ends.
@@ -163,3 +165,16 @@ def test_selected_documents_keep_their_words_and_sentences(documents, data):
     ends = [tokens.document_sentence_ends(index) for index in indices]
     assert [chosen.document_sentence_ends(index) for index in range(len(chosen))] == ends
     assert ends == [reference([documents[index]])[1] for index in indices]
+
+
+@given(DOCUMENTS)
+def test_compiled_code_puts_words_together_as_plain_code_does(documents):
+    numbers = {piece: number for number, piece in enumerate(WORDS_OF)}
+    words = np.array([i % 3 for i, found in enumerate(WORDS_OF.values()) for _ in found], np.int32)  # 0 ends a sentence
+    starts = np.cumsum([0, *map(len, WORDS_OF.values())])
+    pieces = np.array([numbers[piece] for document in documents for piece in document], np.int32)
+    bounds = np.cumsum([0, *map(len, documents)])
+    plain, compiled = (spread(words, starts, pieces, bounds) for spread in (module._spread, spread_words))
+    for one, other in zip(plain, compiled, strict=True):
+        assert one.dtype == other.dtype
+        assert one.tolist() == other.tolist()

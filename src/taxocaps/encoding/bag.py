@@ -1,26 +1,30 @@
 """Bags of words, pairs of words or character n-grams of a document, weighted by how rare they are (tf-idf)."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
-from typing import Annotated, Any, ClassVar, Literal
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, hstack, vstack
+from scipy.sparse import csr_array
 
 from taxocaps.config import AtLeast, Config
 from taxocaps.encoding.documents import EncodedDocuments
 from taxocaps.text.tokens import Tokens
 from taxocaps.text.vocabulary import Vocabulary
 
+if TYPE_CHECKING:
+    from taxocaps.encoding.features import FeatureCounter
+
 __all__ = ["BagConfig", "BagOfWords"]
 
 _LENGTHS = (3, 4, 5)
 """The lengths of character n-grams, a space before and after each word included."""
-_REMEMBERED = 2**17
-"""Words whose n-grams are remembered."""
+_MANY_WORDS = 4_096
+"""Words from which on compiled code counts features: fewer are done before it is loaded."""
 
 
 class BagConfig(Config):
@@ -61,34 +65,39 @@ class BagOfWords:
     @classmethod
     def learn(cls, documents: EncodedDocuments, config: BagConfig) -> "BagOfWords":
         """Choose features and weigh them, from training documents."""
-        found: dict[str, int] = {}  # documents with each feature
-        for tokens in documents.token_chunks():
-            names, counts = _FEATURES[config.features](tokens)
-            present = np.bincount(counts.indices, minlength=len(names))
-            for index in np.flatnonzero(present).tolist():
-                found[names[index]] = found.get(names[index], 0) + int(present[index])
+        from taxocaps.encoding.features import FREQUENCIES
+
+        found = FREQUENCIES[config.features](documents, config.min_documents)
         found.pop("", None)
-        frequent = ((-count, name) for name, count in found.items() if count >= config.min_documents)
-        chosen = sorted(frequent)[: config.max_features]
+        chosen = sorted((-count, name) for name, count in found.items())[: config.max_features]
         vocabulary = Vocabulary([name for _, name in chosen], [-count for count, _ in chosen])
         idf = 1 + np.log((1 + len(documents)) / (1 + np.array(vocabulary.counts, np.float64)))
         return cls(vocabulary, idf, config)
 
     def transform(self, documents: EncodedDocuments) -> csr_array:
-        """The vectors of documents; CSR float64 [documents, V]."""
-        parts = [self.counts(tokens) for tokens in documents.token_chunks()]
-        if not parts:
-            return csr_array((0, len(self.idf)), dtype=np.float64)
-        bags = csr_array(vstack(parts, format="csr"))
-        bags.indices, bags.indptr = bags.indices.astype(np.int32), bags.indptr.astype(np.int32)  # as solvers have them
+        """The vectors of documents; CSR float64 [documents, V] with sorted indices."""
+        parts = [self._counter(tokens) for tokens in documents.token_chunks()]
+        bags = self._matrix(*map(np.concatenate, zip(*parts, strict=True))) if parts else self._matrix(*_NOTHING)
         bags.data = _WEIGHTS[self.config.counts](bags.data) * self.idf[bags.indices]
-        lengths = np.sqrt(bags.power(2).sum(axis=1))  # [documents]
-        bags.data /= np.repeat(lengths, np.diff(bags.indptr))
+        rows = np.repeat(np.arange(len(documents)), np.diff(bags.indptr))
+        lengths = np.sqrt(np.bincount(rows, bags.data * bags.data, len(documents)))  # [documents]
+        bags.data /= lengths[rows]
+        return bags
+
+    def counts(self, tokens: Tokens) -> csr_array:
+        """How often each known feature occurs in each document; CSR [documents, V] with sorted indices."""
+        return self._matrix(*self._counter(tokens))
+
+    def _matrix(self, lengths: Any, columns: Any, values: Any) -> csr_array:
+        starts = np.zeros(len(lengths) + 1, np.int32)  # as solvers have them
+        np.cumsum(lengths, out=starts[1:])
+        bags = csr_array((values, columns, starts), shape=(len(lengths), len(self.idf)))
+        bags.has_canonical_format = True
         return bags
 
     @cached_property
-    def _columns(self) -> "_Spellings":
-        return _Spellings(self.vocabulary)
+    def _counter(self) -> "_Counter":
+        return _Counter(self.vocabulary, self.config.features)
 
     def knows(self, word: str) -> bool:
         """Whether a word is a feature or, where character n-grams are counted, has one inside."""
@@ -96,99 +105,70 @@ class BagOfWords:
             return any(gram in self.vocabulary for gram in _ngrams(word))
         return word in self.vocabulary
 
-    def counts(self, tokens: Tokens) -> csr_array:
-        """How often each known feature occurs in each document; CSR [documents, V]."""
-        if self.config.features == "characters":
-            words, counts = _words(tokens)
-            return csr_array(counts @ _spelled([self._columns[word] for word in words], len(self.idf)))
-        names, counts = _FEATURES[self.config.features](tokens)
-        columns = self.vocabulary.ids(names) - Vocabulary.FIRST
-        kept = columns[counts.indices] >= 0
-        rows = np.repeat(np.arange(len(tokens)), np.diff(counts.indptr))[kept]
-        pairs = (rows, columns[counts.indices][kept])
-        return csr_array((counts.data[kept], pairs), shape=(len(tokens), len(self.idf)))
+
+class _Counter:
+    """Counts the features of documents: by plain loops, and by compiled code as soon as there are many words."""
+
+    def __init__(self, vocabulary: Vocabulary, features: str) -> None:
+        self._vocabulary, self._features = vocabulary, features
+        self._words = 0  # of all documents so far
+
+    def __call__(self, tokens: Tokens) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+        """How many features each document has; which, in order; and how often each occurs."""
+        self._words += len(tokens.ids)
+        if self._words >= _MANY_WORDS:
+            starts, columns, counts = self._compiled(tokens)
+            return np.diff(starts), columns, counts
+        found = [sorted(self._columns(words).items()) for words in tokens.documents()]
+        lengths = np.array([len(row) for row in found], np.int64)
+        columns, counts = (np.array([pair[side] for row in found for pair in row]) for side in (0, 1))
+        return lengths, columns.astype(np.int32), counts.astype(np.float64)
+
+    def _columns(self, words: Sequence[str]) -> Counter[int]:
+        """How often the words of a document have each known feature."""
+        counted = Counter((self._vocabulary.ids(_FEATURES[self._features](words)) - Vocabulary.FIRST).tolist())
+        del counted[Vocabulary.UNKNOWN - Vocabulary.FIRST]
+        return counted
+
+    @cached_property
+    def _compiled(self) -> "FeatureCounter":
+        from taxocaps.encoding.features import COUNTERS
+
+        return COUNTERS[self._features](self._vocabulary)
 
 
-Counted = tuple[Sequence[str], csr_array]
-"""Features by name, and how often each occurs in each document, CSR [documents, features]."""
+_NOTHING = (np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0))
 
 
-def _words(tokens: Tokens) -> Counted:
-    """The distinct words of some documents."""
-    used, ids = np.unique(tokens.ids, return_inverse=True)
-    return [tokens.words[index] for index in used.tolist()], _matrix(tokens, ids, len(used))
+def _pairs(words: Sequence[str]) -> list[str]:
+    """Words, and pairs of neighbouring words.
 
-
-def _pairs(tokens: Tokens) -> Counted:
-    """Words, and pairs of neighbouring words of a document."""
-    words, single = _words(tokens)
-    _, ids = np.unique(tokens.ids, return_inverse=True)
-    is_last = np.zeros(len(ids), bool)
-    is_last[tokens.offsets[1:][tokens.lengths > 0] - 1] = True
-    first = np.flatnonzero(~is_last)
-    codes, index = np.unique(ids[first] * max(1, len(words)) + ids[first + 1], return_inverse=True)
-    names = [f"{words[code // len(words)]} {words[code % len(words)]}" for code in codes.tolist()]
-    rows = np.repeat(np.arange(len(tokens)), tokens.lengths)[first]
-    double = csr_array((np.ones(len(index)), (rows, index)), shape=(len(tokens), len(names)))
-    return [*words, *names], csr_array(hstack([single, double], format="csr"))
-
-
-def _characters(tokens: Tokens) -> Counted:
-    """Character n-grams inside words, counted once for each distinct word and then multiplied."""
-    words, single = _words(tokens)
-    number: dict[str, int] = {}
-    columns = [[number.setdefault(gram, len(number)) for gram in _ngrams(word)] if word else [] for word in words]
-    return list(number), csr_array(single @ _spelled(columns, len(number)))
-
-
-def _spelled(columns: Sequence[Sequence[int]], width: int) -> csr_array:
-    """How often words have n-grams; CSR [words, width].
-
-    Args:
-        columns: The columns of the n-grams of each word.
-        width: The number of columns.
+    >>> _pairs(["crude", "oil", "price"])
+    ['crude', 'oil', 'price', 'crude oil', 'oil price']
     """
-    ends = np.cumsum([0, *map(len, columns)])
-    indices = np.fromiter(chain.from_iterable(columns), np.int64, int(ends[-1]))
-    return csr_array((np.ones(len(indices)), indices, ends), shape=(len(columns), width))
+    return [*words, *map(" ".join, pairwise(words))]
 
 
-class _Spellings(dict[str, tuple[int, ...]]):
-    """The columns of the known n-grams of words, worked out when first asked for; emptied when full."""
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        super().__init__()
-        self._vocabulary = vocabulary
-
-    def __missing__(self, word: str) -> tuple[int, ...]:
-        if len(self) >= _REMEMBERED:
-            self.clear()
-        columns = self._vocabulary.ids(_ngrams(word) if word else ()) - Vocabulary.FIRST
-        found = self[word] = tuple(columns[columns >= 0].tolist())
-        return found
+def _characters(words: Sequence[str]) -> list[str]:
+    """The character n-grams inside words."""
+    return [gram for word in words if word for gram in _ngrams(word)]
 
 
 def _ngrams(word: str) -> list[str]:
-    """The n-grams of a word with a space on either side; a shorter word is one n-gram, as in scikit-learn's char_wb.
+    """The n-grams of a word with a space on either side, as in scikit-learn's char_wb.
 
     >>> _ngrams("oil")
     [' oi', 'oil', 'il ', ' oil', 'oil ', ' oil ']
     """
     padded = f" {word} "
-    grams = []
-    for length in _LENGTHS:
-        grams += [padded[start : start + length] for start in range(len(padded) - length + 1)] or [padded]
-        if len(padded) <= length:
-            break
-    return grams
+    return [padded[start : start + length] for length in _LENGTHS for start in range(len(padded) - length + 1)]
 
 
-def _matrix(tokens: Tokens, columns: NDArray[np.integer], width: int) -> csr_array:
-    rows = np.repeat(np.arange(len(tokens)), tokens.lengths)
-    return csr_array((np.ones(len(columns)), (rows, columns)), shape=(len(tokens), width))
-
-
-_FEATURES: Mapping[str, Callable[[Tokens], Counted]] = {"words": _words, "pairs": _pairs, "characters": _characters}
+_FEATURES: Mapping[str, Callable[[Sequence[str]], Sequence[str]]] = {
+    "words": list,
+    "pairs": _pairs,
+    "characters": _characters,
+}
 
 _WEIGHTS: Mapping[str, Callable[[Any], Any]] = {
     "all": lambda counts: counts,

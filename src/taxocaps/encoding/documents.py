@@ -62,6 +62,9 @@ class EncodedDocuments:
 
     def token_chunks(self, size: int = _CHUNK_DOCUMENTS) -> Iterator[Tokens]:
         """The words of the documents meant, some documents at a time."""
+        if self.indices is None and len(self) <= size and not isinstance(self.tokens.ids, np.memmap):
+            yield self.tokens  # all of them, in memory
+            return
         for start in range(0, len(self), size):
             positions = np.arange(start, min(start + size, len(self)))
             yield self.tokens.select(positions if self.indices is None else self.indices[positions])

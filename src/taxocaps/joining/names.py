@@ -19,6 +19,7 @@ from taxocaps.corpus.document import Document
 from taxocaps.encoding.bag import BagConfig, BagOfWords
 from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
 from taxocaps.errors import ModelError
+from taxocaps.linear.model import dense_product
 from taxocaps.taxonomy.tree import Taxonomy
 from taxocaps.text.pipeline import TextConfig, TextPipeline
 from taxocaps.text.tokens import Tokens
@@ -105,9 +106,12 @@ class LabelNames:
         """
         parts = self._parts(documents)
         counts, first = self._phrases.find(parts)
+        words = self.words.counts(parts).astype(np.float32)
+        words.data[:] = 1
         found = {
-            "coverage": self._by_label(self._covered(parts, self._weights)),
-            "full coverage": self._covered(parts, self._title_weights),
+            # The share of a name's words that the document has, rare words counting more; [documents, names].
+            "coverage": self._by_label(dense_product(words, self._weights)),
+            "full coverage": dense_product(words, self._title_weights),
             "phrases": np.log1p(self._by_label(counts)),
             "first phrase": self._by_label(first),
             "likeness": self._likeness(documents),
@@ -157,14 +161,14 @@ class LabelNames:
         return self._term_weights(self._titles)
 
     def _term_weights(self, terms: Sequence[tuple[str, ...]]) -> csr_array:
-        """CSR [terms, V]: the words of each term, by how rare they are; a word no document has is the rarest."""
+        """CSR [V, terms]: the words of each term, by how rare they are; a word no document has is the rarest."""
         columns = [self.words.vocabulary.ids(term) - Vocabulary.FIRST for term in terms]
         rows = np.repeat(np.arange(len(columns)), [len(found) for found in columns])
         flat = np.concatenate([np.zeros(0, np.int64), *columns]).astype(np.int64)
         idf, known = self._idf(flat), flat >= 0
         total = np.maximum(np.bincount(rows, weights=idf, minlength=len(columns)), 1e-9)
-        entries = ((idf / total[rows])[known], (rows[known], flat[known]))
-        return csr_array(entries, shape=(len(columns), len(self.words.idf)), dtype=np.float32)
+        entries = ((idf / total[rows])[known], (flat[known], rows[known]))
+        return csr_array(entries, shape=(len(self.words.idf), len(columns)), dtype=np.float32)
 
     def _idf(self, columns: NDArray[np.integer]) -> NDArray[np.float64]:
         """How rare words are; those that no document has are the rarest."""
@@ -196,21 +200,14 @@ class LabelNames:
 
     @cached_property
     def _spellings(self) -> csr_array:
-        """CSR [terms, V]: the character n-grams of each term, a vector of length 1."""
+        """CSR [V, terms]: the character n-grams of each term, a vector of length 1."""
         documents = self._characters_encoder.encode([Document(" ".join(term)) for term in self._words])
-        return self.characters.transform(documents).astype(np.float32)
-
-    def _covered(self, parts: Tokens, weights: csr_array) -> Dense:
-        """The share of a name's words that the document has, rare words counting more; [documents, names]."""
-        bag = self.words.counts(parts)
-        bag.data[:] = 1
-        covered: Dense = (bag.astype(np.float32) @ weights.T).toarray()
-        return covered
+        return csr_array(self.characters.transform(documents).astype(np.float32).T)
 
     def _likeness(self, documents: EncodedDocuments) -> Dense:
         """The cosine of the character n-grams of document and name; [documents, labels]."""
         bags = self.characters.transform(self._plain(documents)).astype(np.float32)
-        return self._by_label((bags @ self._spellings.T).toarray())
+        return self._by_label(dense_product(bags, self._spellings))
 
     def _by_label(self, values: Dense) -> Dense:
         """From [documents, terms] to [documents, labels]: the best term of each label."""

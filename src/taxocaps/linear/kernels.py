@@ -7,7 +7,15 @@ from numpy.typing import NDArray
 
 from taxocaps.compiled import kernel, random_below
 
-__all__ = ["add_products", "add_rows", "descend_gram", "descend_label", "descend_paths", "violations"]
+__all__ = [
+    "add_products",
+    "add_rows",
+    "add_sparse_products",
+    "descend_gram",
+    "descend_label",
+    "descend_paths",
+    "violations",
+]
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
@@ -39,6 +47,19 @@ def add_products(gram: Float32s, factors: Float64s, total: Float64s) -> None:
         if factor != 0:
             for i in range(len(total)):
                 total[i] += factor * gram[row, i]
+
+
+@kernel
+def add_sparse_products(rows: Rows, others: Rows, total: Float32s) -> None:
+    """Add the product of two CSR matrices, [n, V] and [V, K], each as data, indices and starts, to `total`, [n, K]."""
+    data, indices, starts = rows
+    values, columns, begins = others
+    for row in range(len(total)):
+        sums = total[row]
+        for i in range(starts[row], starts[row + 1]):
+            value = data[i]
+            for j in range(begins[indices[i]], begins[indices[i] + 1]):
+                sums[columns[j]] += value * values[j]
 
 
 @kernel

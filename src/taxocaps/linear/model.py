@@ -7,19 +7,30 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, hstack, issparse
+from scipy.sparse import csr_array, hstack
 
 from taxocaps.corpus.labels import Classes
 from taxocaps.linear.config import LinearConfig
 from taxocaps.progress import Progress, silent
 
-__all__ = ["LinearTask", "LinearWeights", "Nodes", "SparseRow", "documents_by_label", "sparse_row", "stack"]
+__all__ = [
+    "LinearTask",
+    "LinearWeights",
+    "Nodes",
+    "SparseRow",
+    "dense_product",
+    "documents_by_label",
+    "sparse_row",
+    "stack",
+]
 
 SparseRow: TypeAlias = tuple[NDArray[np.int32], NDArray[np.float32]]
 """The columns of the nonzero values of a row, and the values."""
 
 _CELLS = 4_000_000
 """Margins that are computed at a time."""
+_FEW_FEATURES = 4_096
+"""Features of documents up to which scipy multiplies: compiled code takes a while to load."""
 _MOST_DENSE = 25_000_000
 """Weights that are kept dense for predicting, zeros included; 100 MB."""
 
@@ -116,8 +127,8 @@ class LinearWeights:
         step = max(1, _CELLS // max(len(self.intercept), 1))
         margins = np.empty((X.shape[0], len(self.intercept)), np.float32)
         for start in range(0, len(margins), step):
-            product = X[start : start + step].astype(np.float32) @ self._transposed  # [step, K]
-            margins[start : start + step] = (product.toarray() if issparse(product) else product) + self.intercept
+            part = X if step >= len(margins) else X[start : start + step]
+            margins[start : start + step] = dense_product(part.astype(np.float32), self._transposed) + self.intercept
         return margins
 
     @cached_property
@@ -128,6 +139,29 @@ class LinearWeights:
         """
         transposed = csr_array(self.coef.T)
         return transposed.toarray() if np.prod(transposed.shape) <= _MOST_DENSE else transposed
+
+
+def dense_product(rows: csr_array, others: csr_array | NDArray[np.float32]) -> NDArray[np.float32]:
+    """The product of CSR [n, V] of float32 with [V, K], sparse or dense, as a dense matrix; float32 [n, K].
+
+    Args:
+        rows: Documents, which have few features.
+        others: Weights by feature.
+    """
+    if not isinstance(others, csr_array):
+        found: NDArray[np.float32] = rows @ others
+        return found
+    if rows.nnz < _FEW_FEATURES:
+        product: NDArray[np.float32] = (rows @ others).toarray()
+        return product
+    from taxocaps.linear.kernels import add_sparse_products
+
+    total = np.zeros((rows.shape[0], others.shape[1]), np.float32)
+    matrices = (
+        (one.data, one.indices.astype(np.int32, copy=False), one.indptr.astype(np.int64)) for one in (rows, others)
+    )
+    add_sparse_products(*matrices, total)
+    return total
 
 
 def sparse_row(values: NDArray[np.floating], drop_below: float) -> SparseRow:

@@ -4,6 +4,8 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -149,6 +151,22 @@ class FittedModel:
         chosen[~own.any(axis=1)] = False  # nothing is known about a text without words
         return chosen
 
+    def label(
+        self, documents: EncodedDocuments, options: DecisionOptions | None = None, *, first: int = 1
+    ) -> Iterator[Prediction]:
+        """The labels of documents; so few are scored at a time that memory is bounded, however many labels there are.
+
+        Args:
+            documents: The documents.
+            options: Which labels they get.
+            first: The position of the first document.
+        """
+        listed, step = list(documents.documents), max(1, _CELLS_AT_ONCE // max(1, len(self.classes)))
+        for start in range(0, len(listed), step):
+            some = listed[start : start + step]
+            part = documents if step >= len(listed) else documents.select(np.arange(start, start + len(some)))
+            yield from self.predictions(some, self.own_scores(part), options, first=first + start)
+
     def predictions(
         self,
         documents: Sequence[Document],
@@ -170,25 +188,27 @@ class FittedModel:
         """
         chosen, scores = self.choose(own, options), self.consistent(own, options)
         adds_ancestors = self._hierarchy(options) == "add-ancestors"
-        names, taxonomy = self.classes.names, self.classes.taxonomy
-        for index, document in enumerate(documents):
+        taxonomy, has_words = self.classes.taxonomy, np.asarray(scores.any(axis=1)).tolist()
+        names = [self.classes.names[column] for column in chosen.indices.tolist()]
+        values = scores[np.repeat(np.arange(len(own)), np.diff(chosen.indptr)), chosen.indices].tolist()
+        for index, (document, (start, end)) in enumerate(zip(documents, pairwise(chosen.indptr.tolist()), strict=True)):
             id = document.id or str(first + index)
-            if not scores[index].any():
+            if not has_words[index]:
                 yield Prediction(id, (), "the text has no words that the model reads")
                 continue
-            columns = chosen.indices[chosen.indptr[index] : chosen.indptr[index + 1]].tolist()
-            given = {names[column]: float(scores[index, column]) for column in columns}
+            given = dict(zip(names[start:end], values[start:end], strict=True))
             yield self._prediction(id, add_ancestors(given, taxonomy) if adds_ancestors else given)
 
     def _prediction(self, id: str, given: Mapping[str, float]) -> Prediction:
         """The labels of a document, the most probable first; of equal ones, ancestors before descendants."""
-        taxonomy = self.classes.taxonomy
-        ordered = sorted(given, key=lambda label: (-given[label], taxonomy.position(label)))
-        labels = (
-            ScoredLabel(label, self.title(label), given[label], taxonomy.paths(label), label in self._unseen)
-            for label in ordered
-        )
+        shown = [(-score, *self._shown[label]) for label, score in given.items()]
+        shown.sort(key=itemgetter(0, 1))
+        labels = (ScoredLabel(label, name, -score, paths, unseen) for score, _, label, name, paths, unseen in shown)
         return Prediction(id, tuple(labels), is_calibrated=self.is_calibrated)
+
+    @cached_property
+    def _shown(self) -> "_ShownLabels":
+        return _ShownLabels(self)
 
     @cached_property
     def _unseen(self) -> frozenset[str]:
@@ -285,6 +305,20 @@ class FittedModel:
         return found, AddedLabels(right, predicted - right)
 
 
+class _ShownLabels(dict[str, tuple[int, str, str, tuple[tuple[str, ...], ...], bool]]):
+    """For each label its position in the taxonomy, itself, its name and paths, and whether it is unseen; as needed."""
+
+    def __init__(self, model: FittedModel) -> None:
+        super().__init__()
+        self._model = model
+
+    def __missing__(self, label: str) -> tuple[int, str, str, tuple[tuple[str, ...], ...], bool]:
+        model, taxonomy = self._model, self._model.classes.taxonomy
+        is_unseen = label in model._unseen
+        found = self[label] = (taxonomy.position(label), label, model.title(label), taxonomy.paths(label), is_unseen)
+        return found
+
+
 def _calibrated(calibration: Calibration, raw: NDArray[np.float32]) -> NDArray[np.float32]:
     calibrated = calibration.apply(raw)
     return np.where(raw.any(axis=1, keepdims=True), calibrated, np.float32(0))  # a text without words has no score
@@ -354,7 +388,8 @@ def _fit(
     if folds is not None:
         found = scorer.cross_fit(training, folds, context)
         return found.report, HeldOut.of_folds(training.labels, found.scores, folds)
-    part, held_out = hold_out(training, scorer.config.validation, scorer.seed)
+    share = min(scorer.config.validation, _MOST_CELLS / max(1, len(training) * len(scorer.classes)))
+    part, held_out = hold_out(training, share, scorer.seed)
     found = scorer.validated_fit(part, held_out, context.within("held-out"))
     if part is not training:
         again = replace(context.called("all documents").within("all"), epochs=found.report.best_epoch or None)
@@ -363,7 +398,13 @@ def _fit(
 
 
 def _folds(scorer: Scorer, training: Examples) -> NDArray[np.int64] | None:
-    """The fold of each document; None if the scorer wants no folds, or too few documents differ."""
+    """The fold of each document; None if the scorer wants no folds, or too few documents differ.
+
+    Nor are there folds for so many documents and labels that the scores of all of them would fill the memory: some
+    documents are held out then, as many as have scores in it, which is enough for calibration and thresholds.
+    """
+    if len(training) * len(scorer.classes) > _MOST_CELLS and not scorer.needs_folds:
+        return None
     wanted = scorer.folds_for(len(training))
     fewest = 2 if scorer.needs_folds else _TOO_FEW_TO_SPLIT
     return document_folds(training, wanted, scorer.seed, fewest) if wanted > 1 else None
@@ -401,6 +442,12 @@ def hold_out(examples: Examples, share: float, seed: int) -> tuple[Examples, Exa
     held_out = np.sort(np.array(chosen))
     return examples.select(np.setdiff1d(np.arange(count), held_out)), examples.select(held_out)
 
+
+_MOST_CELLS = 100_000_000
+"""Scores of documents and labels that are in memory together in training, at most; 400 MB."""
+
+_CELLS_AT_ONCE = 8_000_000
+"""Scores that are in memory together in prediction."""
 
 _TOO_FEW_TO_SPLIT = 10
 """With fewer documents, holding some out would leave next to nothing; they validate themselves."""

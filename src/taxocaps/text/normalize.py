@@ -4,8 +4,10 @@ import difflib
 import re
 import unicodedata
 from collections.abc import Callable
+from functools import cache
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from taxocaps.errors import TextError
 from taxocaps.files import read_lines
@@ -21,7 +23,9 @@ from taxocaps.text.languages import (
 from taxocaps.text.tokenizers import ends_sentence, is_dotted, split_raw, word_runs
 
 __all__ = [
+    "LONGEST_RAW",
     "LONGEST_WORD",
+    "Memory",
     "Normalizer",
     "lemma_languages",
     "lemmatizer",
@@ -110,23 +114,32 @@ def lemmatizer(language: str) -> Callable[[str], str]:
     """
     code = lemma_code(language)
     _check_language(language, code)
-    from simplemma import lemmatize
-
+    lemmatize = _lemmatize()
     overrides = load_overrides(language)
     shortest = _SHORTEST.get(language, 1)
     shouting = str.isupper if language in CAPITAL_NOUNS else _never
 
     def lemma(word: str) -> str:
-        corrected = overrides.get(word.lower())
+        lower = word.lower()
+        corrected = overrides.get(lower)
         if corrected is not None:
             return corrected
-        if len(word) < shortest or _NOT_A_WORD.search(word):
+        if len(word) < shortest or (not word.isalpha() and _NOT_A_WORD.search(word)):
             return word
-        found = lemmatize(word.lower() if shouting(word) else word, lang=code)
-        only_case_differs = found.lower() == word.lower()
-        return word if not found or only_case_differs or _NOT_ONE_TOKEN.search(found) else found
+        found = lemmatize(lower if shouting(word) else word, code)
+        if not found or found == word or found.lower() == lower:  # only case differs
+            return word
+        return found if found.isalpha() or not _NOT_ONE_TOKEN.search(found) else word
 
     return lemma
+
+
+@cache
+def _lemmatize() -> Callable[[str, str], str]:
+    """The lemmatizer of the process, which remembers words of all languages."""
+    from simplemma import Lemmatizer
+
+    return Lemmatizer().lemmatize
 
 
 def _check_language(language: str, code: str) -> None:
@@ -148,6 +161,30 @@ def _never(_: str) -> bool:
 
 LONGEST_WORD = 100
 """Longer tokens, such as encoded data, are dropped."""
+
+LONGEST_RAW = 2 * LONGEST_WORD
+"""Raw tokens that are longer, encoded data too, have no words."""
+
+_REMEMBERED = 2**18
+_NUMBER = "0123456789.,"
+_ASCII_MARKS = "".join(c for c in map(chr, range(128)) if not (c.isalnum() or c == "_"))
+
+
+class Memory(dict[Any, tuple[str, ...]]):
+    """What a function makes of words, worked out when first asked for; emptied when full: no corpus can outgrow it."""
+
+    def __init__(self, words_of: Callable[[str], tuple[str, ...]]) -> None:
+        """Remember what `words_of` gives."""
+        super().__init__()
+        self._words_of = words_of
+
+    def __missing__(self, word: str) -> tuple[str, ...]:
+        if len(word) > LONGEST_RAW:  # hardly met again
+            return self._words_of(word)
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        found = self[word] = self._words_of(word)
+        return found
 
 
 class Normalizer:
@@ -185,16 +222,33 @@ class Normalizer:
         self._letters = letter_table(language)
         self._clitics = clitics(language)
         self._abbreviations = abbreviations(language)
+        self._simple = Memory(self._kept_of_simple if self._lower_first else lambda word: tuple(self._kept(word)))
 
     def __call__(self, raw: str) -> tuple[str, ...]:
         """The kept words of a raw token, in order, and then "" if the token ends a sentence."""
-        if raw.isascii() and raw.isalnum():  # most are
-            return tuple(self._kept(raw))
-        word, end = split_raw(raw)
-        kept = list(chain.from_iterable(self._kept(run.strip("_")) for run in self._runs(word)))
-        if ends_sentence(word, end, self._abbreviations):
-            kept.append("")
-        return tuple(kept)
+        if not raw.isascii():
+            word, end = split_raw(raw)
+        elif raw.isalnum():  # most are
+            return self._simple[self._lower(raw) if self._lower_first else raw]
+        else:
+            word = raw.rstrip(_ASCII_MARKS)  # as `split_raw`, but faster
+            end = raw[len(word) :]
+        if word.isascii() and word.isalnum():  # many differ in case and sentence ends only
+            kept = self._simple[self._lower(word) if self._lower_first else word]
+        elif not word.strip(_NUMBER):
+            kept = (word,) if word and self._keep_numbers and word not in self._stop_words else ()
+        else:
+            kept = tuple(chain.from_iterable(self._kept(run.strip("_")) for run in self._runs(word)))
+        return (*kept, "") if end and ends_sentence(word, end, self._abbreviations) else kept
+
+    def _kept_of_simple(self, word: str) -> tuple[str, ...]:
+        """As `_kept`, for ASCII letters and digits that were put into lower case."""
+        if word in self._stop_words or len(word) > LONGEST_WORD or (word.isdigit() and not self._keep_numbers):
+            return ()
+        found = word if self._lemma is None else self._lemma(word)
+        if found is not word:
+            found = self._lower(found.translate(self._letters))
+        return () if found in self._stop_words else (found,)
 
     def _runs(self, word: str) -> list[str]:
         if word.isascii():

@@ -4,7 +4,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from taxocaps.config import Config, fingerprint
 from taxocaps.errors import TextError
-from taxocaps.text.normalize import LONGEST_WORD, Normalizer, lemmatizer, load_stop_words, read_stop_words
+from taxocaps.text.normalize import LONGEST_RAW, Memory, Normalizer, lemmatizer, load_stop_words, read_stop_words
 from taxocaps.text.tokenizers import (
     code_of,
     custom_tokenizer,
@@ -26,8 +26,6 @@ from taxocaps.text.tokens import Tokens, from_pieces, gather, joined_spans, loca
 
 __all__ = ["Content", "TextConfig", "TextPipeline"]
 
-_REMEMBERED = 2**18
-_LONGEST_RAW = 2 * LONGEST_WORD
 _MANY_LETTERS = 200_000
 """Characters from which on compiled code finds the raw tokens: fewer are done before it is loaded."""
 
@@ -86,9 +84,9 @@ class TextPipeline:
         """
         self.config = config or TextConfig()
         self._pieces, normalize = _parts(self.config)
-        self._words_of = _Memory(normalize).__getitem__
-        self._plain_words_of = _remembered(lambda raw: tuple(_plain_words(raw)))
-        self._parts_of = _remembered(self._find_parts)
+        self._words_of = _PieceMemory(normalize).__getitem__
+        self._read_of = Memory(self._find_words).__getitem__
+        self._parts_of = Memory(self._find_parts).__getitem__
         self._letters = 0  # of all texts so far
 
     @property
@@ -148,13 +146,16 @@ class TextPipeline:
         """
         if keep_raw and self.raw is self:  # words already
             return replace(raw, raw=raw, origins=np.arange(len(raw.ids)))
-        return raw.expanded(self.read, keep_raw=keep_raw)
+        return raw.expanded(self._read_of, keep_raw=keep_raw)
 
     def read(self, raw: str) -> tuple[str, ...]:
         """The words of one raw token, and "" if it ends a sentence."""
+        return self._read_of(raw)
+
+    def _find_words(self, raw: str) -> tuple[str, ...]:
         if raw.startswith(_READY):
             return (raw[1:],)
-        return self._plain_words_of(raw) if self.config.tokenizer == "plain" else self._words_of(raw)
+        return tuple(_plain_words(raw)) if self.config.tokenizer == "plain" else self._words_of(raw)
 
     def shown(self, word: str) -> str:
         """A word as people are shown it: raw tokens in lower case, without what ends their sentences.
@@ -221,28 +222,13 @@ class TextPipeline:
         return type(self), (self.config,)
 
 
-def _remembered(words_of: Callable[[str], tuple[str, ...]]) -> Callable[[str], tuple[str, ...]]:
-    """The same function, which remembers what it found for words of usual lengths."""
-    remembered = lru_cache(maxsize=_REMEMBERED)(words_of)
-    return lambda word: remembered(word) if len(word) <= _LONGEST_RAW else words_of(word)
+class _PieceMemory(Memory):
+    """Remembers the words of raw tokens, but not of finished words, which may stand among them, or encoded data."""
 
-
-class _Memory(dict[Piece, tuple[str, ...]]):
-    """The words of pieces, worked out when first asked for; emptied when full, so that no corpus can outgrow it."""
-
-    def __init__(self, normalize: Callable[[str], tuple[str, ...]]) -> None:
-        super().__init__()
-        self._normalize = normalize
-
-    def __missing__(self, piece: Piece) -> tuple[str, ...]:
+    def __missing__(self, piece: Any) -> tuple[str, ...]:
         if isinstance(piece, tuple):
             return piece
-        if len(piece) > _LONGEST_RAW:  # encoded data: neither a word nor worth remembering
-            return ()
-        if len(self) >= _REMEMBERED:
-            self.clear()
-        words = self[piece] = self._normalize(piece)
-        return words
+        return super().__missing__(piece) if len(piece) <= LONGEST_RAW else ()
 
 
 def _parts(config: TextConfig) -> tuple[Callable[[str], Iterable[Piece]], Callable[[str], tuple[str, ...]]]:

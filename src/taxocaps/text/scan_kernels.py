@@ -7,7 +7,19 @@ from numpy.typing import NDArray
 
 from taxocaps.compiled import kernel, mixed
 
-__all__ = ["CONNECTOR", "DIGIT", "LONE", "LOWER", "MARK", "SPACE", "STOP", "WORD", "number_pieces", "scan_texts"]
+__all__ = [
+    "CONNECTOR",
+    "DIGIT",
+    "LONE",
+    "LOWER",
+    "MARK",
+    "SPACE",
+    "STOP",
+    "WORD",
+    "number_pieces",
+    "scan_texts",
+    "spread_words",
+]
 
 WORD, MARK, SPACE, DIGIT, LOWER, STOP, CONNECTOR, LONE = (1 << bit for bit in range(8))
 """What a character may be, as bits: part of a word, a mark on a letter, space, a digit, a small letter, what ends a
@@ -191,3 +203,39 @@ def _is_same(letters: Letters, begins: Places, ends: Places, other: int, begin: 
     while step < length and letters[begins[other] + step] == letters[begin + step]:
         step += 1
     return step == length
+
+
+@kernel
+def spread_words(words: NDArray[np.int32], starts: Places, pieces: NDArray[np.int32], bounds: Places) -> Any:
+    """Put the words of pieces one after the other.
+
+    Args:
+        words: The words of each distinct piece, numbered from 1; 0 marks the end of a sentence; int32.
+        starts: Where the words of each distinct piece begin, and the end; int64 [distinct pieces + 1].
+        pieces: The pieces of all documents, as numbers of distinct ones; int32 [pieces].
+        bounds: Where in `pieces` each document begins, and the end; int64 [documents + 1].
+
+    Returns:
+        The words, numbered from 0, int32; from which of the pieces each comes, int64; where the words of each document
+        begin, and the end, int64 [documents + 1]; and where sentences end, ascending, each document's end among them.
+    """
+    most = 0
+    for piece in pieces:
+        most += starts[piece + 1] - starts[piece]
+    ids, origins, ends = np.empty(most, np.int32), np.empty(most, np.int64), np.empty(most + len(bounds), np.int64)
+    offsets = np.zeros(len(bounds), np.int64)
+    count, sentences, last = 0, 0, 0  # `last` is the end of the last sentence
+    for document in range(len(bounds) - 1):
+        for place in range(bounds[document], bounds[document + 1]):
+            for i in range(starts[pieces[place]], starts[pieces[place] + 1]):
+                if words[i] > 0:
+                    ids[count], origins[count] = words[i] - 1, place
+                    count += 1
+                elif count > last:
+                    ends[sentences] = last = count
+                    sentences += 1
+        offsets[document + 1] = count
+        if count > last:
+            ends[sentences] = last = count
+            sentences += 1
+    return ids[:count].copy(), origins[:count].copy(), offsets, ends[:sentences].copy()

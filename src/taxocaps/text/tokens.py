@@ -3,9 +3,9 @@
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, compress
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,13 +78,13 @@ class Tokens:
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
         positions = np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1])
         first, last = (np.searchsorted(self.sentence_ends, bound, side="right") for bound in (starts, starts + lengths))
-        ends = [self.sentence_ends[a:b] for a, b in zip(first.tolist(), last.tolist(), strict=True)]
-        shifted = [part - start + offset for part, start, offset in zip(ends, starts, offsets[:-1], strict=True)]
+        sentences = last - first  # of each document
+        which = np.repeat(first - (np.cumsum(sentences) - sentences), sentences) + np.arange(sentences.sum())
         return Tokens(
             self.words,
             np.asarray(self.ids[positions], np.int32),
             offsets,
-            np.concatenate([np.zeros(0, np.int64), *shifted]),
+            np.asarray(self.sentence_ends[which] + np.repeat(offsets[:-1] - starts, sentences), np.int64),
             None if self.spans is None else self.spans[positions],
             *self._raw_of(indices, positions, lengths),
         )
@@ -123,11 +123,13 @@ class Tokens:
         >>> tokens.expanded({"Old": (), "cars.": ("car", "")}.__getitem__).document(0)
         ['car']
         """
-        used, pieces = np.unique(self.ids, return_inverse=True)
-        replaced = [words_of(self.words[index]) for index in used.tolist()]
-        found, origins = _expanded(replaced, pieces.astype(np.int32), self.offsets)
-        found = found if self.spans is None else replace(found, spans=self.spans[origins()])
-        return replace(found, raw=self, origins=origins()) if keep_raw else found
+        is_used = np.zeros(len(self.words), bool)
+        is_used[self.ids] = True
+        pieces = np.cumsum(is_used, dtype=np.int32)[self.ids] - np.int32(1)
+        replaced = list(map(words_of, compress(self.words, is_used.tolist())))
+        found, origins = _expanded(replaced, pieces, self.offsets)
+        found = found if self.spans is None else replace(found, spans=self.spans[origins])
+        return replace(found, raw=self, origins=origins) if keep_raw else found
 
     def counts(self) -> NDArray[np.int64]:
         """How often each of `words` occurs; int64 [words]."""
@@ -210,7 +212,7 @@ def _expanded(
     words_of_piece: Sequence[tuple[str, ...]],
     pieces: NDArray[np.int32],
     bounds: NDArray[np.int64],
-) -> tuple[Tokens, Callable[[], NDArray[np.int64]]]:
+) -> tuple[Tokens, NDArray[np.int64]]:
     """The words of all pieces one after the other.
 
     Args:
@@ -219,30 +221,45 @@ def _expanded(
         bounds: Where in `pieces` each document begins, and the end; [documents + 1].
 
     Returns:
-        The words, and what tells from which of the pieces each word comes; int64 [words].
+        The words, and from which of the pieces each comes; int64 [words].
     """
-    distinct = dict.fromkeys(chain(("",), chain.from_iterable(words_of_piece)))
+    flat = list(chain.from_iterable(words_of_piece))
+    distinct = dict.fromkeys(chain(("",), flat))
     number_of_word = dict(zip(distinct, range(len(distinct)), strict=True))
-    words = np.fromiter(map(number_of_word.__getitem__, chain.from_iterable(words_of_piece)), np.int32)
-    lengths = np.fromiter(map(len, words_of_piece), np.int64, len(words_of_piece))
-    first = np.cumsum(lengths) - lengths  # of each distinct piece, in `words`
-    repeats = lengths[pieces]
-    starts = np.zeros(len(pieces) + 1, np.int64)
-    np.cumsum(repeats, out=starts[1:])
-    marked = words[np.repeat(first[pieces] - starts[:-1], repeats) + np.arange(starts[-1])]
-    found = _without_marks(marked, starts[bounds], tuple(distinct)[1:])
-    return found, lambda: np.repeat(np.arange(len(pieces)), repeats)[marked != 0]
+    words = np.fromiter(map(number_of_word.__getitem__, flat), np.int32, len(flat))  # 0 is the mark of a sentence end
+    starts = np.zeros(len(words_of_piece) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, words_of_piece), np.int64, len(words_of_piece)), out=starts[1:])
+    spread = _spread if len(pieces) < _MANY_PIECES else _compiled_spread()
+    ids, origins, offsets, ends = spread(words, starts, pieces, bounds)
+    return Tokens(tuple(distinct)[1:], ids, offsets, ends), origins
 
 
-def _without_marks(marked: NDArray[np.int32], bounds: NDArray[np.int64], words: tuple[str, ...]) -> Tokens:
-    """Take out the sentence marks, number 0, and turn them into positions."""
+_MANY_PIECES = 8_192
+"""Pieces from which on compiled code puts their words together: fewer are done before it is loaded."""
+
+
+def _compiled_spread() -> Callable[..., Any]:
+    from taxocaps.text.scan_kernels import spread_words
+
+    return spread_words  # type: ignore[no-any-return]
+
+
+def _spread(
+    words: NDArray[np.int32], starts: NDArray[np.int64], pieces: NDArray[np.int32], bounds: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The words of pieces one after the other; see `spread_words`, the compiled twin."""
+    repeats = np.diff(starts)[pieces]
+    marked_starts = np.zeros(len(pieces) + 1, np.int64)
+    np.cumsum(repeats, out=marked_starts[1:])
+    origins = np.repeat(np.arange(len(pieces)), repeats)
+    marked = words[(starts[pieces] - marked_starts[:-1])[origins] + np.arange(len(origins))]
     is_word = marked != 0
     words_before = np.zeros(len(marked) + 1, np.int64)
     np.cumsum(is_word, out=words_before[1:])
-    offsets = words_before[bounds]
+    offsets = words_before[marked_starts[bounds]]
     # A mark before the first word of a document falls on the end of an earlier document, which is there anyway.
     ends = np.unique(np.concatenate([words_before[:-1][~is_word], offsets]))
-    return Tokens(words, marked[is_word] - np.int32(1), offsets, ends[ends > 0])
+    return marked[is_word] - np.int32(1), origins[is_word], offsets, ends[ends > 0]
 
 
 def _cut(text: str, lengths: NDArray[np.int32]) -> tuple[str, ...]:

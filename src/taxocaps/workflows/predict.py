@@ -136,9 +136,8 @@ def _predictions(
 ) -> Iterator[Prediction]:
     done = 0
     for encoded in stream:
-        documents = list(encoded.documents)
-        yield from model.predictions(documents, model.own_scores(encoded), options, first=done + 1)
-        done += len(documents)
+        yield from model.label(encoded, options, first=done + 1)
+        done += len(encoded)
 
 
 def _as_document(given: str | Sequence[str] | Document) -> Document:
