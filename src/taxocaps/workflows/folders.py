@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 
 from filelock import FileLock, Timeout
 
-from taxocaps.errors import CheckpointError, FileError, TaxoCapsError, WriteError
+from taxocaps.errors import CheckpointError, FileError, TaxoCapsError, UnfinishedError, WriteError
 from taxocaps.files import atomic_text
 from taxocaps.scorers.model_folder import file_names, is_model, read_versions
 
@@ -19,6 +19,10 @@ Existing = Literal["refuse", "resume", "overwrite"]
 
 _MARK = "versions.json"
 _HIDDEN = ".training"
+
+
+_CONTINUED = (WriteError, UnfinishedError)
+"""Errors after which the same command continues."""
 
 
 class WorkFolder:
@@ -49,7 +53,7 @@ class WorkFolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        is_final = error is None or (isinstance(error, TaxoCapsError) and not isinstance(error, WriteError))
+        is_final = error is None or (isinstance(error, TaxoCapsError) and not isinstance(error, _CONTINUED))
         shutil.rmtree(self.result, ignore_errors=True)
         if is_final or not any(self.kept.iterdir()):
             shutil.rmtree(self.path, ignore_errors=True)

@@ -1,6 +1,6 @@
 """Where documents come from: files in any format, or stores that `encode` made; one stream for every command."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -8,13 +8,43 @@ from pathlib import Path
 import numpy as np
 
 from taxocaps.corpus.document import Document
+from taxocaps.corpus import shards
 from taxocaps.corpus.readers import CorpusConfig, ReadReport, read_documents
 from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
 from taxocaps.encoding.store import is_store, open_store
 from taxocaps.errors import CorpusError
 from taxocaps.scorers.model import ModelName
 
-__all__ = ["encoded_stream", "find_document", "find_encoded", "listed_documents", "open_documents", "read_source"]
+__all__ = [
+    "Input",
+    "encoded_stream",
+    "find_document",
+    "find_encoded",
+    "input_files",
+    "listed_documents",
+    "open_documents",
+    "read_source",
+]
+
+Input = Path | str | Sequence[Path]
+"""A file, a folder, a pattern such as `news/*.jsonl`, or several of these."""
+
+
+def input_files(given: Input, corpus: CorpusConfig | None = None) -> list[Path]:
+    """The files that an input stands for, each once; or the one store that it is.
+
+    Raises:
+        FileError: If something is not there.
+        CorpusError: If a store is given beside others.
+    """
+    paths = [Path(given)] if isinstance(given, str | Path) else list(given)
+    stores = [path for path in paths if is_store(path)]
+    if stores and len(paths) > 1:
+        raise CorpusError(f"{stores[0]}: is a store, which is read by itself; give it alone")
+    files = paths if stores else shards.input_files(paths, corpus or CorpusConfig())
+    if not files:
+        raise CorpusError("no input was given; give a file of documents")
+    return files
 
 
 def open_documents(
