@@ -91,7 +91,6 @@ BAD = {
     "threshold": (["--text", "x", "--threshold", "1.5"], "threshold must be from 0 to 1; got 1.5"),
     "hierarchy": (["--text", "x", "--hierarchy", "some"], "--hierarchy"),
     "the input itself": (["FILE", "-o", "FILE"], "is the input itself"),
-    "a folder to write": (["FILE", "-o", "FOLDER"], "cannot be written"),
 }
 
 

@@ -15,7 +15,7 @@ from taxocaps.corpus.readers import READERS, CorpusConfig, ReadReport, documents
 from taxocaps.errors import CorpusError, FileError, TaxoCapsError
 from taxocaps.files import COMPRESSIONS, format_suffix, matching_paths
 
-__all__ = ["Shard", "cut", "input_files", "nothing_read", "total_size"]
+__all__ = ["SHARD_BYTES", "Shard", "cut", "input_files", "nothing_read", "total_size"]
 
 SHARD_BYTES = 4 * 2**20
 """How much of a file makes a shard: some seconds of work, so that little is lost when work is interrupted."""
@@ -25,6 +25,9 @@ SHARD_DOCUMENTS = 4_096
 
 _WHOLE_LINES = ("utf-8", "utf8", "ascii", "latin-1", "latin1", "iso-8859-1", "iso-8859-15", "cp1252", "windows-1252")
 """Encodings in which a byte 10 always ends a line."""
+
+
+_PACKED = (*COMPRESSIONS, ".parquet", ".pq")
 
 
 class Shard(Protocol):
@@ -37,6 +40,10 @@ class Shard(Protocol):
     @property
     def size(self) -> int:
         """How large it is, as a share of what `cut` is told of its input; in bytes."""
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether it is compressed, and holds more than its size says."""
 
     def read(self, config: CorpusConfig, report: ReadReport) -> Iterator[Document]:
         """Yield its documents; none is no error.
@@ -62,6 +69,10 @@ class FileShard:
     @property
     def size(self) -> int:
         return self.part[1] - self.part[0] if self.part else self.path.stat().st_size
+
+    @property
+    def is_packed(self) -> bool:
+        return self.part is None and self.path.suffix.lower() in _PACKED
 
     def read(self, config: CorpusConfig, report: ReadReport) -> Iterator[Document]:
         reader = READERS[format_of(self.path, config.format)]
@@ -97,6 +108,10 @@ class DocumentShard:
     @property
     def size(self) -> int:
         return sum(_characters(document) for document in self.documents)
+
+    @property
+    def is_packed(self) -> bool:
+        return False
 
     def read(self, config: CorpusConfig, report: ReadReport) -> Iterator[Document]:
         report.add(self.skipped, self.problems)
@@ -145,7 +160,7 @@ def total_size(files: Sequence[Path]) -> int | None:
     """The sizes of the shards of files in all; None where that is not known beforehand."""
     if len(files) > 1:
         return sum(path.stat().st_size for path in files if path.is_file())
-    is_plain = files[0].is_file() and files[0].suffix.lower() not in (*COMPRESSIONS, ".parquet", ".pq")
+    is_plain = files[0].is_file() and files[0].suffix.lower() not in _PACKED
     return files[0].stat().st_size if is_plain else None
 
 
@@ -154,8 +169,9 @@ def nothing_read(files: Sequence[Path], config: CorpusConfig, report: ReadReport
     name = "standard input" if str(files[0]) == "-" else str(files[0])
     where = f"{name} and {len(files) - 1:,} more" if files[1:] else name
     if report.skipped:
+        first = report.messages[0]
         return CorpusError(
-            f"{where}: no documents, because all {report.skipped:,} records are invalid; the first: {report.messages[0]}"
+            f"{where}: no documents, because all {report.skipped:,} records are invalid; the first: {first}"
         )
     if config.split is not None:
         return CorpusError(f"{where}: no document of the split '{config.split}' (field '{config.split_field}')")

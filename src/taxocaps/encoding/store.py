@@ -172,7 +172,7 @@ class _Merger:
         ids = self._vocabulary.ids(Vocabulary.load(path / _VOCABULARY).words)
         unknown = np.array([Vocabulary.UNKNOWN], np.int32)
         for name in self._names:
-            arrays = _open_arrays(path, name, described)
+            arrays: Any = _open_arrays(path, name, described)
             offsets = arrays.pop("offsets")
             if name == _TOKENS:
                 # The last entry stands for words that were forgotten, in the part and in the whole.

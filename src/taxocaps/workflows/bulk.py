@@ -2,21 +2,32 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.readers import CorpusConfig, ReadReport
-from taxocaps.corpus.shards import Shard, cut, nothing_read, total_size
+from taxocaps.corpus.shards import cut, nothing_read, total_size
 from taxocaps.errors import MissingExtraError, ModelError, TaxoCapsError, UnfinishedError, WriteError
 from taxocaps.files import atomic_text
 from taxocaps.progress import Pace, Progress
 from taxocaps.workflows.processes import end_without_parent, map_in_processes
 
-__all__ = ["Outcome", "RecordedWork", "Totals", "run_shards", "shards_of"]
+__all__ = [
+    "Outcome",
+    "RecordedWork",
+    "ShardWork",
+    "ShardedInput",
+    "Totals",
+    "read_record",
+    "record_path",
+    "run_shards",
+    "shards_of",
+    "watched",
+]
 
 _FATAL = (WriteError, ModelError, MissingExtraError)
 """What concerns all shards, not one."""
@@ -24,8 +35,24 @@ _FATAL = (WriteError, ModelError, MissingExtraError)
 _FAILURES = 10
 """If so many shards fail before any is done, the rest is not tried: an option is wrong, not a file."""
 
-Work = Callable[[int, Iterator[Document]], dict[str, Any]]
-"""Does the work of a shard, given its number and its documents; returns counts, `documents` among them."""
+
+class ShardWork(Protocol):
+    """What is done with a shard, by any process."""
+
+    def __call__(self, index: int, shard: Any, report: ReadReport) -> dict[str, Any]:
+        """Do the work of a shard; its result is on disk, complete, when this returns.
+
+        Args:
+            index: The number of the shard in the input, from 0.
+            shard: The shard.
+            report: Updated with the numbers of documents and errors.
+
+        Returns:
+            Counts, `documents` among them.
+        """
+
+    def is_there(self, index: int) -> bool:
+        """Whether the result of a shard is on disk."""
 
 
 @dataclass(frozen=True)
@@ -55,26 +82,26 @@ class RecordedWork:
         folder: The folder of the records.
         key: A hash of all that decides the result beside the documents.
         corpus: How documents are read.
-        work: What is done with the documents of a shard. Its result must be on disk when it returns.
+        work: What is done with a shard.
     """
 
     folder: Path
     key: str
     corpus: CorpusConfig
-    work: Work
+    work: ShardWork
 
-    def __call__(self, numbered: tuple[int, Shard]) -> Outcome:
+    def __call__(self, numbered: tuple[int, Any]) -> Outcome:
         """Do the work of a shard, unless it is done."""
         index, shard = numbered
-        path = self.folder / f"{index:06d}.json"
+        path = record_path(self.folder, index)
         try:
             key = hashlib.sha256(f"{self.key} {shard.digest()}".encode()).hexdigest()
             record = read_record(path)
-            if record.get("key") == key:
+            if record.get("key") == key and self.work.is_there(index):
                 return Outcome(index, shard.size, record, is_new=False)
             path.unlink(missing_ok=True)
             report = ReadReport()
-            counts = self.work(index, _watched(shard.read(self.corpus, report)))
+            counts = self.work(index, shard, report)
             record = {"key": key, **counts, "skipped": report.skipped, "problems": report.messages}
         except _FATAL:
             raise
@@ -85,6 +112,11 @@ class RecordedWork:
         return Outcome(index, shard.size, record)
 
 
+def record_path(folder: Path, index: int) -> Path:
+    """Where the record of a shard is."""
+    return folder / f"{index:06d}.json"
+
+
 def read_record(path: Path) -> dict[str, Any]:
     """What is recorded of a shard; nothing if it is not done, or the record is cut off."""
     try:
@@ -93,18 +125,36 @@ def read_record(path: Path) -> dict[str, Any]:
         return {}
 
 
-def _watched(documents: Iterator[Document]) -> Iterator[Document]:
+def watched(documents: Iterator[Document]) -> Iterator[Document]:
+    """The same documents; the process that reads them ends if the one it works for was killed."""
     for number, document in enumerate(documents):
         if number % 256 == 0:
             end_without_parent()
         yield document
 
 
-def shards_of(files: Sequence[Path], config: CorpusConfig) -> tuple[Iterator[Shard], bool]:
-    """The shards of files, and whether there is only one, which is not worth a process of its own."""
+@dataclass(frozen=True)
+class ShardedInput:
+    """An input in shards.
+
+    Attributes:
+        files: Its files, for messages.
+        shards: Its shards, in order.
+        size: Their sizes in all, if known.
+        is_one: Whether there is only one shard, which is not worth a process of its own.
+    """
+
+    files: Sequence[Path]
+    shards: Iterable[Any]
+    size: int | None
+    is_one: bool
+
+
+def shards_of(files: Sequence[Path], config: CorpusConfig) -> ShardedInput:
+    """The shards of files."""
     shards = cut(files, config)
     first = list(islice(shards, 2))
-    return chain(first, shards), len(first) < 2
+    return ShardedInput(files, chain(first, shards), total_size(files), len(first) < 2)
 
 
 @dataclass
@@ -132,8 +182,7 @@ class Totals:
 
 def run_shards(
     work: RecordedWork,
-    shards: Iterator[Shard],
-    files: Sequence[Path],
+    given: ShardedInput,
     jobs: int,
     *,
     stage: str,
@@ -144,8 +193,7 @@ def run_shards(
 
     Args:
         work: What is done with each.
-        shards: The shards of `files`.
-        files: The input, for its size and for messages.
+        given: The shards.
         jobs: The number of processes.
         stage: What the work is called in progress reports.
         progress: Told how many documents are done, how fast, and how long it will take.
@@ -155,8 +203,8 @@ def run_shards(
         UnfinishedError: If some shards failed, after all others were done, or if a process was killed.
         CorpusError: If there are no documents.
     """
-    totals, failures, pace = Totals(), list[TaxoCapsError](), Pace(total_size(files))
-    for outcome in map_in_processes(work, enumerate(shards), jobs):
+    totals, failures, pace = Totals(), list[TaxoCapsError](), Pace(given.size)
+    for outcome in map_in_processes(work, enumerate(given.shards), 1 if given.is_one else jobs):
         if outcome.record is None:
             assert outcome.error is not None
             failures.append(outcome.error)
@@ -171,7 +219,7 @@ def run_shards(
     if failures:
         raise _failed(failures, totals)
     if not totals.counts.get("documents"):
-        raise nothing_read(files, work.corpus, totals.reading)
+        raise nothing_read(given.files, work.corpus, totals.reading)
     progress(stage, pace.documents, pace.documents, pace.speed)
     return totals
 

@@ -1,21 +1,20 @@
 """Encode a corpus: from a file of documents to a store on disk, in bounded memory, resumable."""
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from taxocaps._version import __version__
 from taxocaps.config import fingerprint
-from taxocaps.corpus.document import Document
 from taxocaps.corpus.readers import ReadReport
-from taxocaps.corpus.shards import Shard, nothing_read
+from taxocaps.corpus.shards import SHARD_BYTES, Shard, nothing_read
 from taxocaps.encoding.documents import DocumentEncoder
 from taxocaps.encoding.store import check_words, is_store, merge_stores, write_store
 from taxocaps.errors import FileError, WriteError
 from taxocaps.progress import Progress, silent
-from taxocaps.workflows.bulk import RecordedWork, run_shards, shards_of
+from taxocaps.workflows.bulk import RecordedWork, ShardedInput, run_shards, shards_of, watched
 from taxocaps.workflows.config import EncodeConfig, refuse_both, resolve_encode_config
 from taxocaps.workflows.folders import WorkFolder, resume_hint
 from taxocaps.workflows.processes import check_jobs, once
@@ -51,7 +50,7 @@ class EncodeReport:
     problems: tuple[str, ...]
 
 
-def encode(  # noqa: PLR0913 - a front door: each argument stands for itself
+def encode(
     corpus: Input,
     out: Path | str,
     config: EncodeConfig | None = None,
@@ -127,27 +126,26 @@ def _encode(task: _Task, work: WorkFolder) -> Mapping[str, Any]:
     if is_store(task.files[0]):
         check_words(task.files[0], encoder.pipeline)
         return write_store(open_documents(task.files[0], None, corpus), encoder, work.result, **kept)
-    shards, is_one = shards_of(task.files, corpus)
-    if not is_one:
-        return _encode_shards(task, shards, work)
-    documents = (document for shard in shards for document in shard.read(corpus, task.reading))
+    given = shards_of(task.files, corpus)
+    if not given.is_one:
+        return _encode_shards(task, given, work)
+    documents = (document for shard in given.shards for document in shard.read(corpus, task.reading))
     manifest = write_store(documents, encoder, work.result, **kept)
     if not manifest["counts"]["documents"]:
         raise nothing_read(task.files, corpus, task.reading)
     return manifest
 
 
-def _encode_shards(task: _Task, shards: Iterator[Shard], work: WorkFolder) -> Mapping[str, Any]:
+def _encode_shards(task: _Task, given: ShardedInput, work: WorkFolder) -> Mapping[str, Any]:
     """Make a store of each shard, in several processes, and join them."""
     encoder = task.config.encoder()
     options = [__version__, encoder.options, encoder.pipeline.fingerprint, task.config.corpus.as_mapping()]
     key = fingerprint(options)
-    records = RecordedWork(work.kept, key, task.config.corpus, _EncodeShard(task.config, key, work.kept))
+    records = RecordedWork(work.kept, key, task.config.corpus, _ShardEncoder(task.config, key, work.kept))
     parts: list[Path] = []
     totals = run_shards(
         records,
-        shards,
-        task.files,
+        given,
         task.jobs,
         stage="encoding documents",
         progress=task.progress,
@@ -158,22 +156,27 @@ def _encode_shards(task: _Task, shards: Iterator[Shard], work: WorkFolder) -> Ma
 
 
 @dataclass(frozen=True)
-class _EncodeShard:
-    """Makes a store of a shard."""
+class _ShardEncoder:
+    """Makes a store of each shard."""
 
     config: EncodeConfig
     key: str
     folder: Path
 
-    def __call__(self, index: int, documents: Iterable[Document]) -> dict[str, Any]:
+    def __call__(self, index: int, shard: Shard, report: ReadReport) -> dict[str, Any]:
         encoder: DocumentEncoder = once(self.key, self.config.encoder)
         part = _part(self.folder, index)
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir()
-        tokens = part / "tokenised"
-        manifest = write_store(documents, encoder, part, cache=tokens, source=f"shard {index + 1}")
-        shutil.rmtree(tokens, ignore_errors=True)
+        documents = watched(shard.read(self.config.corpus, report))
+        # The documents of a whole file may be too many for memory; others are as few as a shard should have.
+        cache = part / "tokenised" if shard.size > 2 * SHARD_BYTES or shard.is_packed else None
+        manifest = write_store(documents, encoder, part, cache=cache, source=f"{shard.name}, shard {index + 1}")
+        shutil.rmtree(part / "tokenised", ignore_errors=True)
         return {"documents": manifest["counts"]["documents"]}
+
+    def is_there(self, index: int) -> bool:
+        return is_store(_part(self.folder, index))
 
 
 def _part(folder: Path, index: int) -> Path:

@@ -1,8 +1,8 @@
 """Work on many shards in several processes of one thread each.
 
-This is the engine of one machine. Its contract is that of a map: a function that can be pickled is called for every item,
-results come back in the order of the items, and only a few items are taken ahead. What must survive a kill, the function
-itself writes to disk, atomically, so that another run finds it.
+This is the engine of one machine. Its contract is that of a map: a function that can be pickled is called for every
+item, results come back in the order of the items, and only a few items are taken ahead. What must survive a kill, the
+function itself writes to disk, atomically, so that another run finds it.
 """
 
 import os
