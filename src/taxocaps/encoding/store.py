@@ -322,10 +322,15 @@ class TokenCache:
     def _digest(self, documents: Sequence[Document]) -> str:
         digest = hashlib.sha256(self._key)
         for document in documents:
-            content = document.content
-            text, kind = (content, "text") if isinstance(content, str) else ("\0".join(content), "tokens")
-            digest.update(f"{kind} {len(text)} {text}".encode("utf-8", "surrogatepass"))
+            digest.update(_content_bytes(document))
         return digest.hexdigest()[:32]
+
+
+def _content_bytes(document: Document) -> bytes:
+    """What the text pipeline reads of a document, for hashes."""
+    content = document.content
+    text, kind = (content, "text") if isinstance(content, str) else ("\0".join(content), "tokens")
+    return f"{kind} {len(text)} {text}".encode("utf-8", "surrogatepass")
 
 
 class _TokenList:
@@ -403,7 +408,8 @@ class _StoreWriter:
         self._without_words += int(np.count_nonzero(tokens.lengths == 0))
         lines = [_listed(document) for document in chunk]
         for document, line in zip(chunk, lines, strict=True):
-            self._source.update(f"{line}{document.content!r}".encode("utf-8", "surrogatepass"))
+            self._source.update(line.encode())
+            self._source.update(_content_bytes(document))
         return lines
 
     def estimates(self) -> Iterator[str]:
