@@ -4,11 +4,11 @@
     python benchmarks/scale.py build/svm --documents 2000 --growth 1           # a short form, about a minute
     python benchmarks/scale.py build/svm --data build/reuters --write          # into docs/scale.md
 
-Documents are drawn with repetition from `train.jsonl` of --data and joined to about 270 words. `taxocaps encode` makes a
-store for HE-AGCRCNN, `taxocaps predict` labels with each model, with one and with two processes. Everything is in the
-figures: start, loading the model, reading and writing. Then one of them labels, and encodes, ten times the documents
-with two processes: the memory of each process should stay. Speed with two processes wants two idle cores; CPU time does
-not. Memory is the greatest that the system has seen of each process, looked up five times a second.
+Documents are drawn with repetition from `train.jsonl` of --data and joined to about 270 words. `taxocaps encode` makes
+a store for HE-AGCRCNN, `taxocaps predict` labels with each model, with one and with two processes. Everything is in the
+figures: start, loading the model, reading and writing. Then ten times the documents are encoded and labelled with two
+processes: the memory of each process should stay. Speed with two processes wants two idle cores; CPU time does not.
+Memory is the greatest that the system has seen of each process, looked up five times a second.
 """
 
 import argparse
@@ -33,7 +33,7 @@ SECONDS_BETWEEN_LOOKS = 0.2
 
 @dataclass(frozen=True)
 class Usage:
-    """What a command took: seconds, CPU seconds of all its processes, megabytes of the first and of the largest other."""
+    """What a command took: seconds, CPU seconds of all processes, megabytes of the first and of the largest other."""
 
     seconds: float
     cpu_seconds: float
@@ -127,8 +127,8 @@ def measure(folder: Path, models: list[Path], source: Path, documents: int, grow
                 print(rows[-1], file=sys.stderr, flush=True)
     header = ("", "documents", "processes", "documents/s", "CPU a document", "peak, driver", "peak, worker")
     note = (
-        "Documents of 270 raw words. Documents a second by wall time; CPU time is of all processes, their start and the "
-        "loading of models included. With one process, the work is done in the driver."
+        "Documents of 270 raw words. Documents a second by wall time; CPU time is of all processes, their start and "
+        "the loading of models included. With one process, the work is done in the driver."
     )
     return Table("Measured", header, rows, note)
 

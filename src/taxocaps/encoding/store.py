@@ -181,7 +181,8 @@ class _Merger:
                 self._writers[name].append(offsets, positions=ends, ids=indices[arrays["ids"]])
             else:
                 padding = np.array([Vocabulary.PADDING], np.int32)
-                arrays["words"] = np.concatenate([padding, unknown, ids])[arrays["words"]]
+                if "words" in arrays:
+                    arrays["words"] = np.concatenate([padding, unknown, ids])[arrays["words"]]
                 self._writers[name].append(offsets, **arrays)
 
     def manifest(self, parts: Sequence[Mapping[str, Any]], example: Mapping[str, Any]) -> dict[str, Any]:
