@@ -34,7 +34,7 @@ def encode_part(source: Path, out: Path, options: dict[str, str]) -> float:
 
     config = resolve_encode_config(None, [f"{key}={value}" for key, value in options.items()], {"model": MODELS[0]})
     began = time.process_time()
-    encode(source, out, config, overwrite=True, threads=1, tell=print)
+    encode(source, out, config, overwrite=True, jobs=1, tell=print)
     return time.process_time() - began
 
 

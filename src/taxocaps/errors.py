@@ -12,6 +12,7 @@ __all__ = [
     "TaxoCapsError",
     "TaxonomyError",
     "TextError",
+    "UnfinishedError",
     "VectorsError",
     "WriteError",
 ]
@@ -70,6 +71,10 @@ class ModelError(TaxoCapsError):
     """A model folder that is damaged, foreign or of another version."""
 
 
+class UnfinishedError(TaxoCapsError):
+    """Work of which a part could not be done; the rest is kept, and the same command continues from there."""
+
+
 class MissingExtraError(TaxoCapsError):
     """An optional library that is not installed."""
 
@@ -79,3 +84,8 @@ class MissingExtraError(TaxoCapsError):
         super().__init__(
             f"{purpose} needs the library '{library}', which is not installed; run: pip install 'taxocaps[{extra}]'"
         )
+        self._purpose = purpose
+
+    def __reduce__(self) -> tuple[type, tuple[str, ...]]:
+        """From another process it comes as it was raised there."""
+        return type(self), (self.library, self.extra, self._purpose)

@@ -1,6 +1,7 @@
 """Reading plain and compressed files with errors that name file and line; writing that is never half done."""
 
 import contextlib
+import glob
 import gzip
 import hashlib
 import io
@@ -10,7 +11,7 @@ import shutil
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, TextIO, cast
 
@@ -26,6 +27,7 @@ __all__ = [
     "format_stem",
     "format_suffix",
     "is_decodable",
+    "matching_paths",
     "open_binary",
     "read_lines",
     "read_text",
@@ -34,7 +36,7 @@ __all__ = [
 
 
 def _open_gzip(path: Path, mode: str) -> IO[bytes]:
-    return cast("IO[bytes]", gzip.open(path, mode))
+    return cast("IO[bytes]", gzip.GzipFile(path, mode, mtime=0))  # the same content gives the same bytes at any time
 
 
 def _open_xz(path: Path, mode: str) -> IO[bytes]:
@@ -115,7 +117,12 @@ def _read_errors(path: Path) -> tuple[type[Exception], ...]:
 
 
 def read_lines(
-    path: Path, encoding: str = "utf-8", *, strict: bool = True, keep_ends: bool = False
+    path: Path,
+    encoding: str = "utf-8",
+    *,
+    strict: bool = True,
+    keep_ends: bool = False,
+    part: tuple[int, int] | None = None,
 ) -> Iterator[tuple[int, str]]:
     """Yield the lines of a text file with their numbers, from 1, without line ends.
 
@@ -125,9 +132,15 @@ def read_lines(
         strict: Raise `FileError`, naming the line, where bytes do not fit the encoding. Otherwise the line is yielded
             with those bytes escaped, and `is_decodable` tells such lines apart.
         keep_ends: Leave each line its end, as it stands in the file (quoted CSV fields need that).
+        part: Only the lines between two positions, in bytes, which are borders of lines; it is read into memory. Lines
+            are counted from there.
     """
     with open_binary(path) as binary:
-        text = _decoded(binary, path, encoding, newline="" if keep_ends else None)
+        source: IO[bytes] = binary
+        if part is not None:
+            binary.seek(part[0])
+            source = io.BytesIO(binary.read(part[1] - part[0]))
+        text = _decoded(source, path, encoding, newline="" if keep_ends else None)
         number = 0
         try:
             for number, line in enumerate(text, 1):
@@ -187,6 +200,31 @@ def check_exists(path: Path) -> None:
     """
     if str(path) != "-" and not path.exists():
         raise FileError(f"{path}: no such file or folder; check the path")
+
+
+def matching_paths(given: Iterable[Path | str]) -> list[Path]:
+    """The paths that are meant by paths and by patterns such as `news/*.jsonl`; those of a pattern in order.
+
+    A path that is named more than once, directly or by patterns, is there once.
+
+    Raises:
+        FileError: If there is nothing at a path, or a pattern matches nothing.
+    """
+    found: dict[Path, Path] = {}
+    for path in map(Path, given):
+        for one in _matching(path):
+            found.setdefault(one if str(one) == "-" else one.resolve(), one)
+    return list(found.values())
+
+
+def _matching(path: Path) -> list[Path]:
+    if str(path) == "-" or path.exists() or not glob.has_magic(str(path)):
+        check_exists(path)
+        return [path]
+    matches = sorted(map(Path, glob.glob(str(path), recursive=True)))  # noqa: PTH207 - pathlib has no absolute patterns
+    if not matches:
+        raise FileError(f"{path}: no file matches; check the pattern")
+    return matches
 
 
 def digest(path: Path) -> str:

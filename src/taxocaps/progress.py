@@ -1,8 +1,9 @@
 """How long work tells its caller where it stands, without knowing who listens."""
 
+import time
 from typing import Protocol
 
-__all__ = ["Progress", "silent"]
+__all__ = ["Pace", "Progress", "silent"]
 
 
 class Progress(Protocol):
@@ -21,3 +22,46 @@ class Progress(Protocol):
 
 def silent(stage: str, done: int, total: int | None = None, note: str = "") -> None:
     """Progress that nobody watches."""
+
+
+class Pace:
+    """How fast work goes: documents a second and, where the size of the whole is known, the time to go."""
+
+    def __init__(self, size: int | None = None) -> None:
+        """Begin now; `size` is that of all work, in the unit of `add`."""
+        self.documents = 0
+        self._size = size
+        self._begin = time.monotonic()
+        self._done = self._new = self._new_documents = 0
+
+    def add(self, documents: int, size: int, *, is_new: bool = True) -> None:
+        """Some documents are done; those that an earlier run did say nothing about the speed of this one."""
+        self.documents += documents
+        self._done += size
+        if is_new:
+            self._new += size
+            self._new_documents += documents
+
+    @property
+    def speed(self) -> str:
+        """The speed so far, for people; empty if nothing was done."""
+        seconds = time.monotonic() - self._begin
+        return f"{self._new_documents / seconds:,.0f} documents/s" if self._new_documents and seconds else ""
+
+    @property
+    def note(self) -> str:
+        """The speed so far and the time to go, as far as they are known."""
+        if not self._size or not self._new:
+            return self.speed
+        left = max(0, self._size - self._done) / self._new * (time.monotonic() - self._begin)
+        return f"{self.speed}, {_duration(left)} to go"
+
+
+def _duration(seconds: float) -> str:
+    """Hours, minutes and seconds.
+
+    >>> _duration(3_725)
+    '1:02:05'
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"

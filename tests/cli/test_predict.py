@@ -91,7 +91,11 @@ BAD = {
     "threshold": (["--text", "x", "--threshold", "1.5"], "threshold must be from 0 to 1; got 1.5"),
     "hierarchy": (["--text", "x", "--hierarchy", "some"], "--hierarchy"),
     "the input itself": (["FILE", "-o", "FILE"], "is the input itself"),
-    "a folder to write": (["FILE", "-o", "FOLDER"], "cannot be written"),
+    "processes for standard output": (["FILE", "--jobs", "2"], "are for files; give --output"),
+    "no processes": (["FILE", "--jobs", "0", "-o", "x.jsonl"], "--jobs"),
+    "no such files": (["none-*.jsonl"], "none-*.jsonl: no file matches"),
+    "a field that is there anyway": (["FILE", "-o", "x.jsonl", "--keep", "id"], "--keep id: the output has a field"),
+    "two formats": (["FILE", "-o", "x.jsonl", "--output-format", "parquet"], "the suffix says another format"),
 }
 
 
@@ -176,3 +180,17 @@ def test_a_reader_that_has_enough(start):
 def test_packed_input(run, toy_model, toy_files, tmp_path):
     write_documents([document for _, document in toy_files.data.documents()], tmp_path / "a.tsv.gz")
     assert run("predict", toy_model, tmp_path / "a.tsv.gz")[1] == run("predict", toy_model, toy_files.documents)[1]
+
+
+def test_a_folder_of_labels_with_kept_fields_and_a_summary(run, toy_model, toy_files, tmp_path):
+    first = toy_files.documents
+    code, _, err = run("predict", toy_model, first, first, "--keep", "split", "-o", f"{tmp_path}/out/", "--jobs", "1")
+    assert code == 0
+    assert "12 documents labelled with " in err
+    assert "documents/s)" in err
+    (part,) = (tmp_path / "out").glob("part-*.jsonl")
+    assert [row["split"] for row in rows(part.read_text())] == [
+        document.split for _, document in toy_files.data.documents()
+    ]
+    code, out, _ = run("predict", toy_model, first, "--keep", "split", "-o", tmp_path / "out", "--json")
+    assert json.loads(out)["documents"] == 12

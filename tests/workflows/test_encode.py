@@ -33,7 +33,7 @@ def contents(folder):
 
 
 def test_the_store_holds_words_and_readable_rows(tmp_path, corpus):
-    report = encode(str(corpus), str(tmp_path / "store"), threads=2, model="HE-AGCRCNN")
+    report = encode(str(corpus), str(tmp_path / "store"), jobs=2, model="HE-AGCRCNN")
     store = open_store(str(tmp_path / "store"))
     matrices, graph = store.encodings["words-matrix"], resolve_graph_config().encodings["words-matrix"]
     records = [json.loads(line) for line in corpus.read_text().splitlines()]

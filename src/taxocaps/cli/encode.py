@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from taxocaps.cli.console import console, print_json, shown_progress, tell
-from taxocaps.cli.options import CORPUS_OPTIONS, AsJson, Quiet, existing, with_config
+from taxocaps.cli.options import CORPUS_OPTIONS, AsJson, Jobs, Quiet, matching, with_config
 
 if TYPE_CHECKING:
     from taxocaps.workflows.config import EncodeConfig
@@ -19,14 +19,15 @@ __all__ = ["encode"]
 def encode(
     config: "EncodeConfig",
     corpus: Annotated[
-        Path,
+        list[Path],
         typer.Argument(
-            callback=existing, help="Documents: JSONL, CSV, TSV, Parquet, a folder of .txt files, or a store."
+            callback=matching,
+            help="Documents: JSONL, CSV, TSV or Parquet files, folders of these or of .txt files, or a store.",
         ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder to make.")],
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace --out if it exists, once done.")] = False,
-    threads: Annotated[int | None, typer.Option(min=1, max=1024, help="Threads. Default: one per core.")] = None,
+    jobs: Jobs = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -46,7 +47,7 @@ def encode(
                 out,
                 config,
                 overwrite=overwrite,
-                threads=threads,
+                jobs=jobs,
                 progress=progress,
                 tell=(lambda message: None) if quiet or as_json else tell,
             )

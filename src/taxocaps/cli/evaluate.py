@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from taxocaps.cli.console import console, shown_progress
-from taxocaps.cli.options import CORPUS_OPTIONS, MODEL_FOLDER, AsJson, Quiet, existing, with_config
+from taxocaps.cli.options import CORPUS_OPTIONS, MODEL_FOLDER, AsJson, Jobs, Quiet, matching, with_config
 
 if TYPE_CHECKING:
     from taxocaps.workflows.config import CorpusConfig
@@ -19,7 +19,10 @@ def evaluate(
     config: "CorpusConfig",
     model: Annotated[Path | None, MODEL_FOLDER] = None,
     test: Annotated[
-        Path | None, typer.Argument(callback=existing, help="Labelled documents, in any format, or a store.")
+        list[Path] | None,
+        typer.Argument(
+            callback=matching, help="Files of labelled documents, in any format, folders of them, or a store."
+        ),
     ] = None,
     predictions: Annotated[
         Path | None, typer.Option(help="Instead of a model: predictions, as `taxocaps predict` writes them.")
@@ -32,6 +35,7 @@ def evaluate(
     trust_code: Annotated[
         bool, typer.Option("--trust-code", help="Let the model run code of its own, such as a tokenizer.")
     ] = False,
+    jobs: Jobs = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -47,8 +51,8 @@ def evaluate(
     from taxocaps.workflows.evaluate import evaluate_predictions
 
     with shown_progress(quiet or as_json) as progress:
-        if model is not None and test is not None and predictions is None and truth is None:
-            found = run(model, test, corpus=config, trust_code=trust_code, progress=progress)
+        if model is not None and test and predictions is None and truth is None:
+            found = run(model, test, corpus=config, jobs=jobs, trust_code=trust_code, progress=progress)
         elif predictions is not None and truth is not None and model is None:
             found = evaluate_predictions(predictions, truth, config, taxonomy=taxonomy)
         else:

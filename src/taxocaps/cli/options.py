@@ -14,10 +14,12 @@ __all__ = [
     "MODEL_FOLDER",
     "MODEL_OPTIONS",
     "AsJson",
+    "Jobs",
     "Quiet",
     "TrustCode",
     "check_model",
     "existing",
+    "matching",
     "with_config",
 ]
 
@@ -41,9 +43,22 @@ def existing(given: Any) -> Any:
     return given
 
 
+def matching(given: list[Path] | None) -> list[Path] | None:
+    """The same for inputs, which may be patterns, too; they are returned as they are."""
+    from taxocaps.files import matching_paths
+
+    if given:
+        matching_paths(given)
+    return given
+
+
 MODEL_FOLDER: Any = typer.Argument(help="The folder of a model.", callback=check_model)
 """The argument of commands that use a model."""
 
+Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", "-j", min=1, max=1024, help="Processes of one thread each. Default: one per core."),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 TrustCode = Annotated[bool, typer.Option("--trust-code", help="Let models run code of their own, such as a tokenizer.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]

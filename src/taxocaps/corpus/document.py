@@ -1,7 +1,8 @@
 """Documents, and data sets of documents with a taxonomy."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from taxocaps.taxonomy.tree import Taxonomy
 
@@ -18,6 +19,7 @@ class Document:
         labels: The labels; `()` for a document without labels, `None` if its labels are unknown.
         tokens: Tokens that replace those of the text pipeline, or `None`.
         split: The split it belongs to, such as "train", or `None`.
+        kept: Other fields that were asked for (`corpus.keep`), by name, or `None`.
     """
 
     text: str = ""
@@ -25,6 +27,7 @@ class Document:
     labels: tuple[str, ...] | None = None
     tokens: tuple[str, ...] | None = None
     split: str | None = None
+    kept: Mapping[str, Any] | None = field(default=None, hash=False)
 
     @property
     def content(self) -> str | tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,12 @@ from taxocaps.files import atomic_text, is_decodable, read_lines
 __all__ = ["READER", "read_jsonl", "write_jsonl"]
 
 
-def read_jsonl(path: Path, config: CorpusConfig) -> Iterator[Record]:
-    """Yield the records of a JSONL file; blank lines are skipped."""
-    for number, line in read_lines(path, config.encoding, strict=False):
+def read_jsonl(path: Path, config: CorpusConfig, part: tuple[int, int] | None = None) -> Iterator[Record]:
+    """Yield the records of a JSONL file, or of the lines between two positions in bytes; blank lines are skipped."""
+    for number, line in read_lines(path, config.encoding, strict=False, part=part):
         if line and not line.isspace():
-            yield _record(location(path, "line", number), line, config)
+            where = location(path, "line", number) if part is None else _Line(path, config.encoding, part[0], number)
+            yield _record(where, line, config)
 
 
 def write_jsonl(path: Path, documents: Iterable[Document], config: CorpusConfig) -> int:
@@ -34,10 +36,24 @@ def write_jsonl(path: Path, documents: Iterable[Document], config: CorpusConfig)
     return count
 
 
-READER = Reader(read_jsonl, (".jsonl", ".ndjson", ".json"))
+READER = Reader(read_jsonl, (".jsonl", ".ndjson", ".json"), splits_at_lines=True)
 
 
-def _record(where: str, line: str, config: CorpusConfig) -> Record:
+@dataclass(frozen=True)
+class _Line:
+    """A line of a part of a file; the lines before the part are counted when a message needs the number."""
+
+    path: Path
+    encoding: str
+    start: int
+    number: int
+
+    def __str__(self) -> str:
+        before = sum(1 for _ in read_lines(self.path, self.encoding, strict=False, part=(0, self.start)))
+        return location(self.path, "line", before + self.number)
+
+
+def _record(where: str | _Line, line: str, config: CorpusConfig) -> Record:
     problem = encoding_problem(line, config.encoding)
     if problem:
         return Record(where, {}, problem)

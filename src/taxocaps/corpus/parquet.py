@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from taxocaps.corpus.document import Document
-from taxocaps.corpus.readers import CorpusConfig, Reader, Record, check_columns, location
+from taxocaps.corpus.readers import CorpusConfig, Reader, Record, check_table, location
 from taxocaps.errors import CorpusError, FileError
 from taxocaps.files import COMPRESSIONS, atomic_path, open_binary
 from taxocaps.registry import import_extra
@@ -25,7 +25,7 @@ def read_parquet(path: Path, config: CorpusConfig) -> Iterator[Record]:
         try:
             file = pyarrow.parquet.ParquetFile(binary)
             names = file.schema_arrow.names
-            problem = check_columns(names, config)
+            problem = check_table(names, config)
             if problem:
                 raise CorpusError(f"{path}: {problem}")
             wanted = [
@@ -34,6 +34,7 @@ def read_parquet(path: Path, config: CorpusConfig) -> Iterator[Record]:
                 config.id_field,
                 config.labels_field,
                 config.split_field,
+                *config.kept_fields,
             ]
             batches = file.iter_batches(batch_size=_BATCH, columns=[name for name in names if name in wanted])
             rows = (row for batch in batches for row in batch.to_pylist())

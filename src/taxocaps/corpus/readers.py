@@ -21,6 +21,8 @@ __all__ = [
     "Reader",
     "Record",
     "check_columns",
+    "check_table",
+    "documents_of",
     "encoding_problem",
     "format_of",
     "location",
@@ -31,9 +33,12 @@ __all__ = [
 
 
 class Record(NamedTuple):
-    """One document as read from a file: its location, its fields, and the problem if it cannot be read."""
+    """One document as read from a file: its location, its fields, and the problem if it cannot be read.
 
-    location: str
+    The location is shown in messages: text, or what has a `__str__` that makes it then.
+    """
+
+    location: object
     fields: Mapping[str, Any]
     problem: str | None = None
 
@@ -45,10 +50,13 @@ class Reader:
     Attributes:
         read: Yields the records of a file.
         suffixes: The suffixes of such files in lower case, such as ".jsonl", without compression.
+        splits_at_lines: Whether each line is a record, so that a part of a file can be read by itself: `read` takes two
+            positions in bytes as a third argument, then.
     """
 
-    read: Callable[[Path, "CorpusConfig"], Iterator[Record]]
+    read: Callable[..., Iterator[Record]]
     suffixes: tuple[str, ...]
+    splits_at_lines: bool = False
 
 
 READERS: Registry[Reader] = Registry(
@@ -78,6 +86,7 @@ class CorpusConfig(Config):
             space around labels and repeated labels are removed.
         split_field: The field with the split of the document, if there is one.
         split: Read only the documents of this split.
+        keep: Other fields ("title,date") that stay with documents and are written with their labels.
         label_separator: The separator of labels in a string. The default of tables (CSV, TSV) is ";"; other formats
             need a list if it is not given. Blank labels are removed.
         quotes: Whether `"` quotes cells of CSV and TSV files ("standard") or is an ordinary character ("none").
@@ -96,6 +105,7 @@ class CorpusConfig(Config):
     labels_field: str = "labels"
     split_field: str = "split"
     split: str | None = None
+    keep: str | None = None
     label_separator: str | None = None
     quotes: Literal["standard", "none"] = "standard"
     encoding: str = "utf-8"
@@ -115,6 +125,8 @@ class CorpusConfig(Config):
             raise ConfigError(
                 f"{self.key('text_field')} must name a field, or several with commas; got {self.text_field!r}"
             )
+        if not all(self.kept_fields):
+            raise ConfigError(f"{self.key('keep')} must name a field, or several with commas; got {self.keep!r}")
         if self.label_separator == "":
             raise ConfigError(f"{self.key('label_separator')} must not be empty; leave it out, or give one such as ';'")
 
@@ -126,6 +138,11 @@ class CorpusConfig(Config):
         ('title', 'body')
         """
         return tuple(name.strip() for name in self.text_field.split(","))
+
+    @cached_property
+    def kept_fields(self) -> tuple[str, ...]:
+        """The fields that stay with documents."""
+        return tuple(name.strip() for name in self.keep.split(",")) if self.keep else ()
 
 
 @dataclass
@@ -149,6 +166,11 @@ class ReadReport:
         self.skipped += 1
         if len(self.messages) < 5:
             self.messages.append(message)
+
+    def add(self, skipped: int, messages: Iterable[str]) -> None:
+        """Count invalid records that another report has counted."""
+        self.skipped += skipped
+        self.messages = [*self.messages, *messages][:5]
 
 
 def read_documents(
@@ -226,11 +248,23 @@ def check_columns(names: Iterable[str], config: CorpusConfig) -> str | None:
     close = difflib.get_close_matches(missing[0].lower(), [name.lower() for name in found], n=1)
     nearest = [name for name in found if name.lower() in close]
     hint = f"did you mean {nearest[0]!r}? " if nearest else ""
-    known = ", ".join(map(repr, found[:20])) + (" ..." if found[20:] else "") or "none"
     return (
-        f"no field '{missing[0]}' with the text, nor '{config.tokens_field}' with tokens; the fields are: {known}; "
-        f"{hint}set {config.key('text_field')} to the right one"
+        f"no field '{missing[0]}' with the text, nor '{config.tokens_field}' with tokens; the fields are: "
+        f"{_listed(found)}; {hint}set {config.key('text_field')} to the right one"
     )
+
+
+def check_table(names: Iterable[str], config: CorpusConfig) -> str | None:
+    """The problem with the columns of a table, which needs those that are kept, too, or None."""
+    found = list(names)
+    lost = [name for name in config.kept_fields if name not in found]
+    if lost:
+        return f"no field '{lost[0]}', which {config.key('keep')} names; the fields are: {_listed(found)}"
+    return check_columns(found, config)
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(map(repr, names[:20])) + (" ..." if names[20:] else "") or "none"
 
 
 def to_document(record: Record, config: CorpusConfig) -> Document:
@@ -252,6 +286,7 @@ def to_document(record: Record, config: CorpusConfig) -> Document:
             labels=_labels(fields.get(config.labels_field), config),
             tokens=tokens if has_text or tokens is not None else (),
             split=_name(fields.get(config.split_field), config.split_field),
+            kept={name: fields.get(name) for name in config.kept_fields} if config.keep else None,
         )
     except ValueError as error:
         raise CorpusError(f"{record.location}: {error}") from None
@@ -266,10 +301,22 @@ def split_labels(text: str, separator: str) -> list[str]:
     return [name for part in text.split(separator) if (name := part.strip())]
 
 
-def _documents(path: Path, config: CorpusConfig, format: str, report: ReadReport) -> Iterator[Document]:
-    splits: Counter[str | None] = Counter()
-    skipped = report.skipped
-    for record in READERS[format].read(path, config):
+def documents_of(
+    records: Iterable[Record], config: CorpusConfig, report: ReadReport, splits: Counter[str | None] | None = None
+) -> Iterator[Document]:
+    """Yield the documents of records that are wanted.
+
+    Args:
+        records: What a reader has read.
+        config: Which documents are wanted, and what is done about invalid records.
+        report: Updated with the numbers of documents and errors.
+        splits: Updated with the number of documents of each split.
+
+    Raises:
+        CorpusError: For an invalid record, unless `config.on_error` is "skip".
+    """
+    splits = Counter() if splits is None else splits
+    for record in records:
         try:
             document = to_document(record, config)
         except CorpusError as error:
@@ -284,6 +331,12 @@ def _documents(path: Path, config: CorpusConfig, format: str, report: ReadReport
             continue
         report.documents += 1
         yield document
+
+
+def _documents(path: Path, config: CorpusConfig, format: str, report: ReadReport) -> Iterator[Document]:
+    splits: Counter[str | None] = Counter()
+    skipped = report.skipped
+    yield from documents_of(READERS[format].read(path, config), config, report, splits)
     if not splits[config.split] if config.split is not None else not splits:
         raise CorpusError(_nothing(path, config, splits, report.skipped - skipped, report.messages))
 

@@ -12,7 +12,7 @@ from taxocaps.corpus.readers import (
     CorpusConfig,
     Reader,
     Record,
-    check_columns,
+    check_table,
     encoding_problem,
     location,
     split_labels,
@@ -116,7 +116,7 @@ def _header_problem(names: list[str], config: CorpusConfig) -> str | None:
     twice = [name for name, count in Counter(names).items() if name and count > 1]
     if twice:
         return f"the header contains {twice[0]!r} twice; rename one of the columns"
-    return check_columns(names, config)
+    return check_table(names, config)
 
 
 def _fields(cells: dict[str, Any], config: CorpusConfig) -> dict[str, Any]:

@@ -51,8 +51,9 @@ class Encoder(ABC):
 
     Attributes:
         Config: The options, a section of a model's configuration.
-        stored: A dataclass of ragged arrays, one of them `offsets` [documents + 1] into the first axis of the others,
-            that a store keeps on disk; None for an encoding that is a view of the tokens.
+        stored: A dataclass of ragged arrays that a store keeps on disk; `offsets` [documents + 1] divides the first
+            axis of the others, and `words`, if it is there, holds word ids. None for an encoding that is a view of the
+            tokens.
         reads_raw: Whether it reads the raw tokens of texts (`Tokens.raw`), too.
         is_slow: Whether encoding takes so long that a store keeps what is done for a run that goes on later.
     """

@@ -15,10 +15,9 @@ from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import Any, Self
 
 import numpy as np
-from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from taxocaps._version import __version__
@@ -26,6 +25,7 @@ from taxocaps.config import Config
 from taxocaps.corpus.document import Document, document_name
 from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments, chunks
 from taxocaps.encoding.encoders import ENCODERS, Encoder
+from taxocaps.encoding.ragged import RaggedWriter
 from taxocaps.errors import FileError, GraphError, StoreError
 from taxocaps.files import atomic_path, atomic_text
 from taxocaps.progress import Progress, silent
@@ -33,7 +33,7 @@ from taxocaps.text.pipeline import TextConfig, TextPipeline
 from taxocaps.text.tokens import Tokens
 from taxocaps.text.vocabulary import Vocabulary, WordCounter
 
-__all__ = ["FORMAT", "check_words", "is_store", "open_store", "read_manifest", "write_store"]
+__all__ = ["FORMAT", "check_words", "is_store", "merge_stores", "open_store", "read_manifest", "write_store"]
 
 FORMAT = "taxocaps-store/2"
 _MANIFEST, _DOCUMENTS, _VOCABULARY, _TOKENS = "manifest.json", "documents.jsonl", "vocabulary.tsv", "tokens"
@@ -51,7 +51,7 @@ def write_store(  # noqa: PLR0913 - a front door: each argument stands for itsel
     encoder: DocumentEncoder,
     folder: Path,
     *,
-    cache: Path,
+    cache: Path | None,
     source: str = "",
     progress: Progress = silent,
     stage: str = "documents",
@@ -66,7 +66,7 @@ def write_store(  # noqa: PLR0913 - a front door: each argument stands for itsel
         documents: The documents, read once; or those of another store, whose words are taken as they are.
         encoder: How they are tokenised and encoded.
         folder: An existing folder.
-        cache: A folder for tokenised documents, made if need be.
+        cache: A folder for tokenised documents, made if need be; None keeps them in memory, if they are few.
         source: Where the documents come from, for messages.
         progress: Told where the work stands.
         stage: What the documents are called in progress reports.
@@ -82,7 +82,7 @@ def write_store(  # noqa: PLR0913 - a front door: each argument stands for itsel
         words: Iterable[Tokens] = _StoredWords(documents)
         parts = _StoredWords(documents).with_documents()
     else:
-        kept = TokenCache(cache, encoder.tokenizer)
+        kept = TokenCache(cache, encoder.tokenizer) if cache is not None else _TokenList(encoder.tokenizer)
         words = _ReadWords(kept, encoder)
         parts = ((chunk, encoder.words(kept.add(chunk))) for chunk in chunks(documents))
     writer = _StoreWriter(folder, encoder, words, cache)
@@ -102,11 +102,112 @@ def write_store(  # noqa: PLR0913 - a front door: each argument stands for itsel
     except GraphError as error:
         raise GraphError(f"{_document_name(folder, source, error.document or 0)}: {error}") from error
     manifest = writer.manifest()
+    _write_manifest(folder, manifest)
+    writer.forget()
+    return manifest
+
+
+def _write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
     with atomic_text(folder / _MANIFEST) as file:
         json.dump(manifest, file, indent=2, ensure_ascii=False)
         file.write("\n")
-    writer.forget()
+
+
+def merge_stores(
+    parts: Iterable[Path], folder: Path, *, progress: Progress = silent, stage: str = "documents"
+) -> Mapping[str, Any]:
+    """Put stores with the same options together, one after the other; memory does not grow with their number.
+
+    Args:
+        parts: The stores; at least one of them must have documents.
+        folder: An existing folder for the whole.
+        progress: Told where the work stands.
+        stage: What the documents are called in progress reports.
+
+    Returns:
+        The manifest.
+    """
+    manifests = {path: read_manifest(path) for path in parts}
+    full = [path for path, manifest in manifests.items() if manifest["counts"]["documents"]]
+    merger = _Merger(folder, manifests[full[0]]["encodings"])
+    for path in full:
+        merger.count(path)
+    with merger, atomic_text(folder / _DOCUMENTS) as listing:
+        total = sum(manifest["counts"]["documents"] for manifest in manifests.values())
+        done = 0
+        for path in full:
+            merger.append(path, manifests[path]["arrays"])
+            listing.write((path / _DOCUMENTS).read_text(encoding="utf-8"))
+            progress(f"joining {stage}", done := done + manifests[path]["counts"]["documents"], total)
+    manifest = merger.manifest(list(manifests.values()), manifests[full[0]])
+    _write_manifest(folder, manifest)
     return manifest
+
+
+class _Merger:
+    """Gives the words of several stores one numbering, and writes their arrays one after the other."""
+
+    def __init__(self, folder: Path, encodings: Sequence[str]) -> None:
+        self._folder, self._names = folder, (_TOKENS, *encodings)
+        self._counter = WordCounter()
+        self._files = ExitStack()
+
+    def count(self, path: Path) -> None:
+        """Count the words of a store."""
+        vocabulary = Vocabulary.load(path / _VOCABULARY)
+        self._counter.add_counts(vocabulary.words, vocabulary.counts)
+
+    def __enter__(self) -> Self:
+        """Number the words, now that all are counted."""
+        self._vocabulary = Vocabulary.from_counts(self._counter.counts)
+        self._vocabulary.save(self._folder / _VOCABULARY)
+        self._writers = {name: self._files.enter_context(RaggedWriter(self._folder / name)) for name in self._names}
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._files.close()
+
+    def append(self, path: Path, described: Mapping[str, Any]) -> None:
+        """Write the arrays of a store."""
+        ids = self._vocabulary.ids(Vocabulary.load(path / _VOCABULARY).words)
+        unknown = np.array([Vocabulary.UNKNOWN], np.int32)
+        for name in self._names:
+            arrays: Any = _open_arrays(path, name, described)
+            offsets = arrays.pop("offsets")
+            if name == _TOKENS:
+                # The last entry stands for words that were forgotten, in the part and in the whole.
+                indices = _indices(np.concatenate([ids, unknown]), self._vocabulary)
+                ends = {"sentence_ends": arrays["sentence_ends"]}
+                self._writers[name].append(offsets, positions=ends, ids=indices[arrays["ids"]])
+            else:
+                padding = np.array([Vocabulary.PADDING], np.int32)
+                if "words" in arrays:
+                    arrays["words"] = np.concatenate([padding, unknown, ids])[arrays["words"]]
+                self._writers[name].append(offsets, **arrays)
+
+    def manifest(self, parts: Sequence[Mapping[str, Any]], example: Mapping[str, Any]) -> dict[str, Any]:
+        """What the whole says of itself; `example` is the manifest of a part with documents."""
+        sources = "".join(str(part["hashes"]["source"]) for part in parts)
+        counts = {
+            key: sum(int(part["counts"][key]) for part in parts) for key in ("documents", "words", "without_words")
+        }
+        arrays = {
+            f"{name}/{array}": shape
+            for name, writer in self._writers.items()
+            for array, shape in writer.described.items()
+        }
+        return {
+            **example,
+            "hashes": {**example["hashes"], "source": hashlib.sha256(sources.encode()).hexdigest()},
+            "counts": {**counts, "vocabulary": len(self._vocabulary.words)},
+            "counts_are_exact": self._counter.exact and all(part["counts_are_exact"] for part in parts),
+            "arrays": arrays,
+        }
+
+
+def _indices(ids: NDArray[np.int32], vocabulary: Vocabulary) -> NDArray[np.int32]:
+    """Ids of words as indices into the words of a store, whose last entry stands for words that were forgotten."""
+    return np.where(ids == Vocabulary.UNKNOWN, len(vocabulary.words), ids - Vocabulary.FIRST).astype(np.int32)
 
 
 def open_store(
@@ -222,10 +323,30 @@ class TokenCache:
     def _digest(self, documents: Sequence[Document]) -> str:
         digest = hashlib.sha256(self._key)
         for document in documents:
-            content = document.content
-            text, kind = (content, "text") if isinstance(content, str) else ("\0".join(content), "tokens")
-            digest.update(f"{kind} {len(text)} {text}".encode("utf-8", "surrogatepass"))
+            digest.update(_content_bytes(document))
         return digest.hexdigest()[:32]
+
+
+def _content_bytes(document: Document) -> bytes:
+    """What the text pipeline reads of a document, for hashes."""
+    content = document.content
+    text, kind = (content, "text") if isinstance(content, str) else ("\0".join(content), "tokens")
+    return f"{kind} {len(text)} {text}".encode("utf-8", "surrogatepass")
+
+
+class _TokenList:
+    """Tokenised chunks in memory."""
+
+    def __init__(self, pipeline: TextPipeline) -> None:
+        self._pipeline = pipeline
+        self._chunks: list[Tokens] = []
+
+    def add(self, documents: Sequence[Document]) -> Tokens:
+        self._chunks.append(self._pipeline.tokenize(document.content for document in documents))
+        return self._chunks[-1]
+
+    def __iter__(self) -> Iterator[Tokens]:
+        return iter(self._chunks)
 
 
 def _load_if_sound(path: Path) -> Tokens | None:
@@ -267,9 +388,10 @@ class _StoredWords:
 class _StoreWriter:
     """Two passes over the documents: words are counted, then arrays are written."""
 
-    def __init__(self, folder: Path, encoder: DocumentEncoder, words: Iterable[Tokens], cache: Path) -> None:
+    def __init__(self, folder: Path, encoder: DocumentEncoder, words: Iterable[Tokens], cache: Path | None) -> None:
         self.documents = 0
-        self._slow = {name: _SlowChunks(cache / name, one) for name, one in encoder.encoders.items() if one.is_slow}
+        slow = {name: one for name, one in encoder.encoders.items() if one.is_slow and cache is not None}
+        self._slow = {name: _SlowChunks(cache / name, one) for name, one in slow.items() if cache is not None}
         self._raw = 0
         self._folder, self._encoder, self._chunks = folder, encoder, words
         self._stored = {name: one for name, one in encoder.encoders.items() if one.stored}
@@ -287,7 +409,8 @@ class _StoreWriter:
         self._without_words += int(np.count_nonzero(tokens.lengths == 0))
         lines = [_listed(document) for document in chunk]
         for document, line in zip(chunk, lines, strict=True):
-            self._source.update(f"{line}{document.content!r}".encode("utf-8", "surrogatepass"))
+            self._source.update(line.encode())
+            self._source.update(_content_bytes(document))
         return lines
 
     def estimates(self) -> Iterator[str]:
@@ -312,7 +435,7 @@ class _StoreWriter:
         progress(done := 0)  # the very first time, numba compiles now
         with ExitStack() as files:
             writers = {
-                name: files.enter_context(_RaggedWriter(self._folder / name)) for name in (_TOKENS, *self._stored)
+                name: files.enter_context(RaggedWriter(self._folder / name)) for name in (_TOKENS, *self._stored)
             }
             for tokens in self._chunks:
                 try:
@@ -323,12 +446,10 @@ class _StoreWriter:
             for name, writer in writers.items():
                 self._arrays |= {f"{name}/{array}": shape for array, shape in writer.described.items()}
 
-    def _append(self, tokens: Tokens, vocabulary: Vocabulary, writers: Mapping[str, "_RaggedWriter"]) -> None:
+    def _append(self, tokens: Tokens, vocabulary: Vocabulary, writers: Mapping[str, "RaggedWriter"]) -> None:
         ids = vocabulary.ids(tokens.words)
-        # As indices into the words of the store, whose last entry stands for words that were forgotten.
-        indices = np.where(ids == Vocabulary.UNKNOWN, len(vocabulary.words), ids - Vocabulary.FIRST).astype(np.int32)
         ends = {"sentence_ends": tokens.sentence_ends}
-        writers[_TOKENS].append(tokens.offsets, positions=ends, ids=indices[tokens.ids])
+        writers[_TOKENS].append(tokens.offsets, positions=ends, ids=_indices(ids, vocabulary)[tokens.ids])
         for name, encoder in self._stored.items():
             encode = self._slow[name].encode if name in self._slow else encoder.encode
             encoding: Any = encode(tokens, ids)
@@ -414,76 +535,6 @@ def _document_name(folder: Path, source: str, index: int) -> str:
             name = document_name(document.id, index + 1)
             return f"{source}, {name}" if source else name
     raise IndexError(index)
-
-
-class _RaggedWriter:
-    """Appends ragged arrays of documents to `.npy` files; `offsets` says where those of each document begin."""
-
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir(exist_ok=True)
-        self._folder = folder
-        self._files: dict[str, _ArrayWriter] = {}
-        self._last = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        for file in self._files.values():
-            file.close()
-
-    def append(
-        self,
-        offsets: NDArray[np.int64],
-        *,
-        positions: Mapping[str, NDArray[np.int64]] | None = None,
-        **arrays: NDArray[Any],
-    ) -> None:
-        """Add documents; `positions` are arrays of positions, which continue those before."""
-        if "offsets" not in self._files:
-            self._file("offsets", offsets).append(np.zeros(1, np.int64))
-        shifted = {name: values + self._last for name, values in (positions or {}).items()}
-        for name, values in {**arrays, **shifted}.items():
-            self._file(name, values).append(values)
-        self._files["offsets"].append(offsets[1:] + self._last)
-        self._last += int(offsets[-1])
-
-    @property
-    def described(self) -> dict[str, Any]:
-        """What was written, for the manifest."""
-        return {name: {"dtype": str(file.dtype), "shape": list(file.shape)} for name, file in self._files.items()}
-
-    def _file(self, name: str, values: NDArray[Any]) -> "_ArrayWriter":
-        if name not in self._files:
-            self._files[name] = _ArrayWriter(self._folder / f"{name}.npy", values.dtype, values.shape[1:])
-        return self._files[name]
-
-
-class _ArrayWriter:
-    """Appends to an `.npy` file whose length is not known beforehand."""
-
-    def __init__(self, path: Path, dtype: Any, row: tuple[int, ...]) -> None:
-        self.dtype, self.row, self.length = np.dtype(dtype), row, 0
-        self._file: IO[bytes] = path.open("wb")
-        self._write_header()
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return (self.length, *self.row)
-
-    def append(self, values: NDArray[Any]) -> None:
-        self._file.write(np.ascontiguousarray(values, self.dtype).data)
-        self.length += len(values)
-
-    def close(self) -> None:
-        # numpy pads the header of an array so that its length can be written again in place.
-        with self._file:
-            self._file.seek(0)
-            self._write_header()
-
-    def _write_header(self) -> None:
-        header = {"descr": npy.dtype_to_descr(self.dtype), "fortran_order": False, "shape": self.shape}
-        npy.write_array_header_1_0(self._file, header)
 
 
 def _open_arrays(path: Path, name: str, described: Mapping[str, Any]) -> dict[str, NDArray[Any]]:

@@ -56,12 +56,13 @@ def save_model(model: FittedModel, folder: Path) -> None:
     _write_versions(folder)
 
 
-def load_model(folder: Path, *, trust_code: bool = False) -> FittedModel:
+def load_model(folder: Path, *, trust_code: bool = False, threads: int | None = None) -> FittedModel:
     """Read a model.
 
     Args:
         folder: The folder that `save_model` wrote.
         trust_code: Whether a tokenizer that the model names, a Python function, may be imported and run.
+        threads: Threads of compiled parts; by default one per core.
 
     Raises:
         ModelError: If there is no model, it is damaged, of another version, or wants to run code.
@@ -78,7 +79,7 @@ def load_model(folder: Path, *, trust_code: bool = False) -> FittedModel:
         classes = Classes(names, read_flat_nodes(_read_json(folder / "taxonomy.json")))
         calibration, thresholds, hierarchy = _read_thresholds(folder / "thresholds.json", names)
         metrics = _read_metrics(folder / "metrics.json")
-        scorer = make_scorer(config, classes, name.seed, os.cpu_count() or 1).load(folder)
+        scorer = make_scorer(config, classes, name.seed, threads or os.cpu_count() or 1).load(folder)
         scorer.encoder  # noqa: B018 - made now, so that a tokenizer that is missing is noticed
         return FittedModel(
             name,

@@ -38,7 +38,7 @@ class ContextualWords:
 
     Attributes:
         offsets: Document i has the words `offsets[i]` to `offsets[i + 1]`; int64 [documents + 1].
-        words: The ids of the words, ascending in each document; int32 [words].
+        words: The ids of the words, each once in a document; int32 [words].
         vectors: Their vectors; float16 [words, E].
     """
 

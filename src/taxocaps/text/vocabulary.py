@@ -143,9 +143,13 @@ class WordCounter:
 
     def add(self, tokens: Tokens) -> None:
         """Count the words of a chunk."""
+        self.add_counts(tokens.words, tokens.counts().tolist())
+
+    def add_counts(self, words: Iterable[str], numbers: Iterable[int]) -> None:
+        """Count words that occur so many times each; every word stands there once."""
         counts = self.counts
-        for word, count in zip(tokens.words, tokens.counts().tolist(), strict=True):
-            counts[word] += count
+        for word, number in zip(words, numbers, strict=True):
+            counts[word] += number
         rare = 1
         while len(self.counts) > self._limit:
             self.counts = Counter({word: count for word, count in self.counts.items() if count > rare})

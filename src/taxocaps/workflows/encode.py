@@ -1,21 +1,24 @@
 """Encode a corpus: from a file of documents to a store on disk, in bounded memory, resumable."""
 
-import os
-from collections.abc import Callable, Iterable
+import shutil
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from taxocaps.corpus.document import Document
-from taxocaps.corpus.readers import CorpusConfig, ReadReport, read_documents
-from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
-from taxocaps.encoding.store import check_words, is_store, write_store
+from taxocaps._version import __version__
+from taxocaps.config import fingerprint
+from taxocaps.corpus.readers import ReadReport
+from taxocaps.corpus.shards import SHARD_BYTES, Shard, nothing_read
+from taxocaps.encoding.documents import DocumentEncoder
+from taxocaps.encoding.store import check_words, is_store, merge_stores, write_store
 from taxocaps.errors import FileError, WriteError
-from taxocaps.files import check_exists
 from taxocaps.progress import Progress, silent
+from taxocaps.workflows.bulk import RecordedWork, ShardedInput, run_shards, shards_of, watched
 from taxocaps.workflows.config import EncodeConfig, refuse_both, resolve_encode_config
 from taxocaps.workflows.folders import WorkFolder, resume_hint
-from taxocaps.workflows.sources import open_documents
+from taxocaps.workflows.processes import check_jobs, once
+from taxocaps.workflows.sources import Input, input_files, open_documents
 
 __all__ = ["EncodeReport", "encode"]
 
@@ -48,28 +51,29 @@ class EncodeReport:
 
 
 def encode(
-    corpus: Path | str,
+    corpus: Input,
     out: Path | str,
     config: EncodeConfig | None = None,
     *,
     overwrite: bool = False,
-    threads: int | None = None,
+    jobs: int | None = None,
     progress: Progress = silent,
     tell: Callable[[str], None] = lambda message: None,
     **options: object,
 ) -> EncodeReport:
     """Encode a corpus into a store, which every command takes in place of the corpus.
 
-    The work is done in a hidden folder beside `out` that is renamed at the end. When it is interrupted, the folder
-    stays, and the same call continues from there.
+    A large corpus is encoded shard by shard, in several processes, and then joined; the store is the same for any
+    number of processes. The work is done in a hidden folder beside `out` that is renamed at the end. When it is
+    interrupted, the folder stays, and the same call continues from there.
 
     Args:
-        corpus: A file or folder of documents, in any format that can be read; or a store for another model, whose words
-            are taken.
+        corpus: A file or folder of documents, in any format that can be read, a pattern such as `news/*.jsonl`, or a
+            list of these; or a store for another model, whose words are taken.
         out: The folder to make.
         config: How a model reads documents; by default as the default model does, changed by `options`.
         overwrite: Whether an `out` that exists is replaced, once the new one is complete.
-        threads: Threads of compiled parts; by default one per core.
+        jobs: The number of processes; by default one per core.
         progress: Told where the work stands.
         tell: Told what a person should know, such as the time that a pre-trained encoder will take.
         options: Options by name, such as `model="SVM"` or `graph__window=4`.
@@ -77,18 +81,16 @@ def encode(
     Returns:
         Counts of what was encoded and left out.
     """
-    out = Path(out)
-    check_exists(Path(corpus))
+    out, jobs = Path(out), check_jobs(jobs)
     refuse_both(config, options)
     config = config or resolve_encode_config(options=options)
+    files = input_files(corpus, config.corpus)
     _check_target(out, overwrite)
-    encoder = config.encoder(threads or os.cpu_count() or 1)
-    report = ReadReport()
-    documents = _documents(Path(corpus), config.corpus, encoder, report)
+    config.encoder()  # what is missing is told before anything is read
+    task = _Task(files, config, jobs, ReadReport(), progress, tell)
     try:
         with WorkFolder(out) as work:
-            reports: Any = {"progress": progress, "tell": tell}
-            manifest = write_store(documents, encoder, work.result, cache=work.kept, source=str(corpus), **reports)
+            manifest = _encode(task, work)
             work.publish()
     except (OSError, WriteError) as error:
         reason = error if isinstance(error, OSError) else error.__cause__
@@ -97,21 +99,89 @@ def encode(
     matrices = manifest["arrays"].get("words-matrix/words")
     return EncodeReport(
         out=str(out.resolve()),
-        skipped=report.skipped,
+        skipped=task.reading.skipped,
         rows=matrices["shape"][0] if matrices else 0,
         counts_are_exact=manifest["counts_are_exact"],
-        problems=tuple(report.messages),
+        problems=tuple(task.reading.messages),
         **manifest["counts"],
     )
 
 
-def _documents(
-    path: Path, corpus: CorpusConfig, encoder: DocumentEncoder, report: ReadReport
-) -> Iterable[Document] | EncodedDocuments:
-    if not is_store(path):
-        return read_documents(path, corpus, report=report)
-    check_words(path, encoder.pipeline)
-    return open_documents(path, None, corpus)
+@dataclass(frozen=True)
+class _Task:
+    """What is to be encoded, and how; `reading` counts invalid records."""
+
+    files: Sequence[Path]
+    config: EncodeConfig
+    jobs: int
+    reading: ReadReport
+    progress: Progress
+    tell: Callable[[str], None]
+
+
+def _encode(task: _Task, work: WorkFolder) -> Mapping[str, Any]:
+    """Make the store; returns its manifest."""
+    corpus, encoder = task.config.corpus, task.config.encoder(task.jobs)
+    kept: Any = {"cache": work.kept, "source": str(task.files[0]), "progress": task.progress, "tell": task.tell}
+    if is_store(task.files[0]):
+        check_words(task.files[0], encoder.pipeline)
+        return write_store(open_documents(task.files[0], None, corpus), encoder, work.result, **kept)
+    given = shards_of(task.files, corpus)
+    if not given.is_one:
+        return _encode_shards(task, given, work)
+    documents = (document for shard in given.shards for document in shard.read(corpus, task.reading))
+    manifest = write_store(documents, encoder, work.result, **kept)
+    if not manifest["counts"]["documents"]:
+        raise nothing_read(task.files, corpus, task.reading)
+    return manifest
+
+
+def _encode_shards(task: _Task, given: ShardedInput, work: WorkFolder) -> Mapping[str, Any]:
+    """Make a store of each shard, in several processes, and join them."""
+    encoder = task.config.encoder()
+    options = [__version__, encoder.options, encoder.pipeline.fingerprint, task.config.corpus.as_mapping()]
+    key = fingerprint(options)
+    records = RecordedWork(work.kept, key, task.config.corpus, _ShardEncoder(task.config, key, work.kept))
+    parts: list[Path] = []
+    totals = run_shards(
+        records,
+        given,
+        task.jobs,
+        stage="encoding documents",
+        progress=task.progress,
+        finished=lambda outcome: parts.append(_part(work.kept, outcome.index)),
+    )
+    task.reading.add(totals.reading.skipped, totals.reading.messages)
+    return merge_stores(parts, work.result, progress=task.progress)
+
+
+@dataclass(frozen=True)
+class _ShardEncoder:
+    """Makes a store of each shard."""
+
+    config: EncodeConfig
+    key: str
+    folder: Path
+
+    def __call__(self, index: int, shard: Shard, report: ReadReport) -> dict[str, Any]:
+        encoder: DocumentEncoder = once(self.key, self.config.encoder)
+        part = _part(self.folder, index)
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir()
+        documents = watched(shard.read(self.config.corpus, report))
+        # The documents of a whole file may be too many for memory; others are as few as a shard should have.
+        cache = part / "tokenised" if shard.size > 2 * SHARD_BYTES or shard.is_packed else None
+        manifest = write_store(documents, encoder, part, cache=cache, source=f"{shard.name}, shard {index + 1}")
+        shutil.rmtree(part / "tokenised", ignore_errors=True)
+        return {"documents": manifest["counts"]["documents"]}
+
+    def is_there(self, index: int) -> bool:
+        return is_store(_part(self.folder, index))
+
+
+def _part(folder: Path, index: int) -> Path:
+    """The store of a shard."""
+    return folder / f"{index:06d}"
 
 
 def _check_target(out: Path, overwrite: bool) -> None:

@@ -1,7 +1,9 @@
 """Measure a model on labelled documents, or predictions against the truth."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,25 +13,29 @@ from numpy.typing import NDArray
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.label_names import LabelResolver
 from taxocaps.corpus.labels import Classes, LabelLists, collect_classes, label_matrix
-from taxocaps.corpus.readers import CorpusConfig
+from taxocaps.corpus.readers import CorpusConfig, ReadReport
+from taxocaps.corpus.shards import nothing_read
 from taxocaps.errors import CorpusError
-from taxocaps.files import check_exists, read_lines
+from taxocaps.files import digest, read_lines
 from taxocaps.metrics.evaluation import Evaluation
 from taxocaps.metrics.evaluation import evaluate as evaluate_labels
-from taxocaps.progress import Progress, silent
+from taxocaps.progress import Pace, Progress, silent
 from taxocaps.scorers.model import FittedModel
+from taxocaps.scorers.persistence import load_model
 from taxocaps.taxonomy.readers import read_taxonomy
 from taxocaps.workflows.predict import as_model
-from taxocaps.workflows.sources import encoded_stream, listed_documents
+from taxocaps.workflows.processes import check_jobs, map_in_processes, once
+from taxocaps.workflows.sources import Input, encoded_shard, input_files, input_shards, listed_documents
 
 __all__ = ["evaluate", "evaluate_predictions", "evaluate_scores"]
 
 
 def evaluate(
     model: Any,
-    documents: Path | str,
+    documents: Input,
     *,
     corpus: CorpusConfig | None = None,
+    jobs: int | None = None,
     trust_code: bool = False,
     progress: Progress = silent,
 ) -> Evaluation:
@@ -37,22 +43,69 @@ def evaluate(
 
     Args:
         model: The folder of a model, or a fitted classifier.
-        documents: A file of labelled documents, or a store.
-        corpus: How to read a file.
+        documents: A file or folder of labelled documents, a pattern, a list of such paths, or a store.
+        corpus: How to read files.
+        jobs: The number of processes that score documents; by default one per core. Few documents are scored in this
+            process, as are those of a model without a folder.
         trust_code: Whether code that the model names may be run.
         progress: Told where the work stands.
     """
-    path = Path(documents)
-    check_exists(path)
+    corpus, jobs = corpus or CorpusConfig(), check_jobs(jobs)
+    files = input_files(documents, corpus)
     fitted = as_model(model, trust_code=trust_code)
-    scores, labels = [], []
-    for encoded in encoded_stream(path, fitted.scorer.encoder, corpus, model=fitted.name):
-        scores.append(fitted.own_scores(encoded))
-        labels += [document.labels or () for document in encoded.documents]
-        progress("labelling documents", len(labels))
-    _check_labelled(path, labels)
+    given = input_shards(files, corpus)
+    if given.is_one or not isinstance(model, str | Path):
+        results: Iterable[ScoredShard] = (score_shard(fitted, shard, corpus) for shard in given.shards)
+    else:
+        results = map_in_processes(ShardScorer(Path(model), corpus, trust_code), given.shards, jobs)
+    pace, report = Pace(given.size), ReadReport()
+    scores, labels = [np.zeros((0, len(fitted.classes)), np.float32)], list[tuple[str, ...]]()
+    for found in results:
+        scores.append(found.scores)
+        labels += found.labels
+        report.add(found.skipped, found.problems)
+        pace.add(len(found.labels), found.size)
+        progress("labelling documents", len(labels), None, pace.note)
+    if not labels:
+        raise nothing_read(files, corpus, report)
+    _check_labelled(files[0], labels)
     progress("labelling documents", len(labels), len(labels))
     return evaluate_scores(fitted, labels, np.concatenate(scores))
+
+
+@dataclass(frozen=True)
+class ScoredShard:
+    """The scores of the documents of a shard, as `own_scores` gives them, their labels, and what was left out."""
+
+    scores: NDArray[np.float32]
+    labels: list[tuple[str, ...]]
+    size: int
+    skipped: int
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ShardScorer:
+    """Scores each shard with the model of a folder, in any process."""
+
+    model: Path
+    corpus: CorpusConfig
+    trust_code: bool
+
+    def __call__(self, shard: Any) -> ScoredShard:
+        """Score the documents of a shard."""
+        load = partial(load_model, self.model, trust_code=self.trust_code, threads=1)
+        return score_shard(once(f"{self.model} {digest(self.model / 'versions.json')}", load), shard, self.corpus)
+
+
+def score_shard(model: FittedModel, shard: Any, corpus: CorpusConfig) -> ScoredShard:
+    """Score the documents of a shard."""
+    scores, labels = [np.zeros((0, len(model.classes)), np.float32)], list[tuple[str, ...]]()
+    report = ReadReport()
+    for encoded in encoded_shard(shard, model, corpus, report):
+        scores.append(model.own_scores(encoded))
+        labels += [document.labels or () for document in encoded.documents]
+    return ScoredShard(np.concatenate(scores), labels, shard.size, report.skipped, tuple(report.messages))
 
 
 def evaluate_scores(model: FittedModel, labels: LabelLists, own: NDArray[np.float32]) -> Evaluation:

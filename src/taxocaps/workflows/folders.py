@@ -9,16 +9,20 @@ from typing import Any, Literal, Self
 
 from filelock import FileLock, Timeout
 
-from taxocaps.errors import CheckpointError, FileError, TaxoCapsError, WriteError
+from taxocaps.errors import CheckpointError, FileError, TaxoCapsError, UnfinishedError, WriteError
 from taxocaps.files import atomic_text
 from taxocaps.scorers.model_folder import file_names, is_model, read_versions
 
-__all__ = ["Existing", "TrainingFolder", "WorkFolder", "read_versions", "resume_hint"]
+__all__ = ["Existing", "TrainingFolder", "WorkFolder", "acquire", "partial_folder", "read_versions", "resume_hint"]
 
 Existing = Literal["refuse", "resume", "overwrite"]
 
 _MARK = "versions.json"
 _HIDDEN = ".training"
+
+
+_CONTINUED = (WriteError, UnfinishedError)
+"""Errors after which the same command continues."""
 
 
 class WorkFolder:
@@ -31,7 +35,7 @@ class WorkFolder:
     def __init__(self, target: Path) -> None:
         """Prepare to make `target`."""
         self.target = target.resolve()  # a link is followed, not replaced
-        self.path = _partial(target)
+        self.path = partial_folder(target)
         self.kept = self.path / "kept"
         self.result = self.path / "result"
         self._old = self.path / "old"
@@ -39,7 +43,7 @@ class WorkFolder:
 
     def __enter__(self) -> Self:
         self.path.mkdir(parents=True, exist_ok=True)
-        _acquire(self._lock, self.target)
+        acquire(self._lock, self.target)
         self._restore()
         shutil.rmtree(self.result, ignore_errors=True)
         self.result.mkdir(parents=True)
@@ -49,7 +53,7 @@ class WorkFolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        is_final = error is None or (isinstance(error, TaxoCapsError) and not isinstance(error, WriteError))
+        is_final = error is None or (isinstance(error, TaxoCapsError) and not isinstance(error, _CONTINUED))
         shutil.rmtree(self.result, ignore_errors=True)
         if is_final or not any(self.kept.iterdir()):
             shutil.rmtree(self.path, ignore_errors=True)
@@ -75,22 +79,23 @@ class WorkFolder:
 
 def resume_hint(target: Path) -> str:
     """What to tell a user whose work at `target` was stopped; empty if nothing could be kept."""
-    if not _partial(target).exists():
+    if not partial_folder(target).exists():
         return ""
     return "; the finished part is kept, and the same command continues from there"
 
 
-def _partial(target: Path) -> Path:
+def partial_folder(target: Path) -> Path:
+    """The hidden folder beside `target` in which it is made."""
     target = target.resolve()
     return target.parent / f".{target.name}.partial"
 
 
-def _acquire(lock: FileLock, target: Path) -> None:
-    """Take a lock that the system gives back however the process ends."""
+def acquire(lock: FileLock, target: Path, option: str = "--out") -> None:
+    """Take a lock that the system gives back however the process ends; `option` is what names the target."""
     try:
         lock.acquire()
     except Timeout as error:
-        raise FileError(f"{target}: another run is writing there; wait for it, or choose another --out") from error
+        raise FileError(f"{target}: another run is writing there; wait for it, or choose another {option}") from error
 
 
 class TrainingFolder:
@@ -124,7 +129,7 @@ class TrainingFolder:
             return self
         self._check()
         self._hidden.mkdir(parents=True, exist_ok=True)
-        _acquire(self._lock, self._out)
+        acquire(self._lock, self._out)
         try:
             self._check_run()
         except BaseException as error:

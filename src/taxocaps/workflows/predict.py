@@ -1,68 +1,134 @@
-"""Label documents with a trained model, as a stream."""
+"""Label documents with a trained model: as a stream, or in bulk to files."""
 
-import json
 import sys
+import tempfile
+import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
+from taxocaps._version import __version__
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.readers import CorpusConfig, ReadReport
 from taxocaps.encoding.documents import EncodedDocuments
-from taxocaps.errors import ModelError
-from taxocaps.files import atomic_text, check_exists, refuse_same_file
+from taxocaps.encoding.store import is_store
+from taxocaps.errors import ConfigError, ModelError
+from taxocaps.files import atomic_text, digest, refuse_same_file
 from taxocaps.progress import Progress, silent
 from taxocaps.results import Prediction
 from taxocaps.scorers.decision import DecisionOptions
 from taxocaps.scorers.model import FittedModel
-from taxocaps.scorers.persistence import load_model
-from taxocaps.workflows.sources import encoded_stream
+from taxocaps.scorers.persistence import load_model, save_model
+from taxocaps.workflows.bulk import RecordedWork, Totals, run_shards
+from taxocaps.workflows.folders import read_versions
+from taxocaps.workflows.label_files import LABEL_FILES, LabelFormat, Output, Row, as_json, check_kept, output_of
+from taxocaps.workflows.label_folder import LabelFolder, RunIdentity, part_path, shard_path
+from taxocaps.workflows.processes import check_jobs, once
+from taxocaps.workflows.sources import Input, encoded_shard, encoded_stream, input_files, input_shards
 
 __all__ = ["DecisionOptions", "PredictReport", "as_model", "predict", "predict_documents", "predict_file"]
 
 _CHUNK = 256
+_STAGE = "labelling documents"
 
 
 @dataclass(frozen=True)
 class PredictReport:
-    """How many documents were labelled, and where the labels went."""
+    """How many documents were labelled, and where the labels went.
+
+    Attributes:
+        output: The file or folder.
+        documents: Documents.
+        labels: Labels that they got in all.
+        without_words: Documents without words, which get no labels.
+        without_labels: Documents without labels.
+        skipped: Invalid records left out (`corpus.on_error = "skip"`), with the first messages in `problems`.
+        problems: The first few invalid records.
+        seconds: How long it took.
+    """
 
     output: str
     documents: int
+    labels: int
     without_words: int
     without_labels: int
     skipped: int
     problems: tuple[str, ...]
+    seconds: float = field(compare=False)
+
+
+@overload
+def predict(
+    model: Any,
+    documents: Input | Iterable[str | Sequence[str] | Document],
+    *,
+    output: None = None,
+    corpus: CorpusConfig | None = None,
+    trust_code: bool = False,
+    **options: Any,
+) -> Iterator[Prediction]: ...
+
+
+@overload
+def predict(
+    model: Any,
+    documents: Input | Iterable[str | Sequence[str] | Document],
+    *,
+    output: Path | str,
+    corpus: CorpusConfig | None = None,
+    trust_code: bool = False,
+    **options: Any,
+) -> PredictReport: ...
 
 
 def predict(
     model: Any,
-    documents: Path | str | Iterable[str | Sequence[str] | Document],
+    documents: Any,
     *,
+    output: Path | str | None = None,
     corpus: CorpusConfig | None = None,
     trust_code: bool = False,
     **options: Any,
-) -> Iterator[Prediction]:
-    """Label documents; a few hundred are in memory at a time.
+) -> Iterator[Prediction] | PredictReport:
+    """Label documents: as a stream, of which a few hundred are in memory at a time, or in bulk to files.
 
     Args:
         model: The folder of a model, or a fitted classifier.
-        documents: A file or store of documents; or texts, lists of ready tokens, or documents.
-        corpus: How to read a file.
+        documents: A file, folder or store of documents, a pattern such as `news/*.jsonl`, or a list of such paths; or,
+            without `output`, texts, lists of ready tokens, or documents.
+        output: The file or folder to write, see `predict_file`; by default labels are returned as they are found.
+        corpus: How to read files.
         trust_code: Whether code that the model names may be run.
-        options: Which labels documents get: `top_k`, `threshold`, `at_least`, `hierarchy`.
+        options: Which labels documents get: `top_k`, `threshold`, `at_least`, `hierarchy`; with `output` also `jobs`,
+            `format`, `overwrite` and `progress`, see `predict_file`.
+
+    Returns:
+        The labels of each document, or with `output` a report.
     """
+    is_path = isinstance(documents, str | Path) or _is_paths(documents)
+    if output is not None:
+        if not is_path:
+            raise ConfigError("with output, documents must be a path or a list of paths; got neither")
+        bulk = {name: options.pop(name) for name in _BULK if name in options}
+        wanted = DecisionOptions.model_validate(options)
+        return predict_file(model, documents, output, wanted, corpus=corpus, trust_code=trust_code, **bulk)
     wanted = DecisionOptions.model_validate(options)
-    if isinstance(documents, str | Path):
-        check_exists(Path(documents))
+    files = input_files(documents, corpus) if is_path else []
     fitted = as_model(model, trust_code=trust_code)
-    if isinstance(documents, str | Path):
-        encoder = fitted.scorer.encoder
-        stream = encoded_stream(Path(documents), encoder, corpus, size=_CHUNK, model=fitted.name)
-        return _predictions(fitted, stream, wanted)
+    if is_path:
+        return _predictions(fitted, _streams(files, fitted, corpus, ReadReport()), wanted)
     return predict_documents(fitted, map(_as_document, documents), wanted)
+
+
+_BULK = ("jobs", "format", "overwrite", "progress")
+"""The options of `predict_file` that `predict` passes on."""
+
+
+def _is_paths(documents: Any) -> bool:
+    return isinstance(documents, list | tuple) and bool(documents) and all(isinstance(one, Path) for one in documents)
 
 
 def predict_documents(
@@ -72,47 +138,184 @@ def predict_documents(
     return _predictions(model, model.scorer.encoder.stream(documents, _CHUNK), options)
 
 
-def predict_file(
-    model: Path,
-    source: Path,
-    output: Path,
+def predict_file(  # noqa: PLR0913 - a front door: each argument stands for itself
+    model: Any,
+    source: Input,
+    output: Path | str,
     options: DecisionOptions | None = None,
     *,
     corpus: CorpusConfig | None = None,
+    jobs: int | None = None,
+    format: LabelFormat | None = None,
+    overwrite: bool = False,
     trust_code: bool = False,
     progress: Progress = silent,
 ) -> PredictReport:
-    """Label the documents of a file or a store, and write the labels as JSONL.
+    """Label the documents of files or a store, in several processes, and write the labels.
 
-    A file appears when it is complete; on standard output, labels appear as they are found.
+    The input is divided into shards, and each shard of labels is complete and recorded once it is written: when the
+    work is interrupted, the same call continues from there and ends with the same bytes. A file appears when it is
+    complete; in a folder, shards appear as they are finished, in order. On standard output labels appear as they are
+    found.
 
     Args:
-        model: The model's folder.
-        source: Documents in any format, or a store; `-` for standard input.
-        output: The file to write, compressed if it ends in `.gz`, `.xz` or `.zst`; `-` for standard output.
+        model: The folder of a model, or a fitted classifier.
+        source: Files in any format, folders, patterns, or a store; `-` for standard input.
+        output: A file (`.parquet`, or JSONL, compressed if it ends in `.gz`, `.xz` or `.zst`); a folder, with a slash
+            at the end or without a suffix; or `-` for standard output.
         options: Which labels documents get.
-        corpus: How to read the documents.
+        corpus: How to read the documents, and which of their fields are written with the labels.
+        jobs: The number of processes; by default one per core. Input of one shard is done in this process.
+        format: The format of a folder, `jsonl` or `parquet`.
+        overwrite: Begin anew where another run was interrupted, or has filled a folder.
         trust_code: Whether code that the model names may be run.
-        progress: Told how many documents are done.
+        progress: Told how many documents are done, how fast, and how long it will take.
+
+    Raises:
+        UnfinishedError: If some shards cannot be read, after all others are done.
+        FileError: If the output belongs to another model, other documents or other options.
     """
-    check_exists(source)
-    if "-" not in (str(source), str(output)):
-        refuse_same_file(source, output)
-    fitted = load_model(model, trust_code=trust_code)
-    reading, empty, unlabelled, done = ReadReport(), 0, 0, 0
-    encoder = fitted.scorer.encoder
-    encoded = encoded_stream(source, encoder, corpus, size=_CHUNK, report=reading, model=fitted.name)
-    with atomic_text(output) if str(output) != "-" else nullcontext(sys.stdout) as file:
-        for prediction in _predictions(fitted, encoded, options):
-            file.write(json.dumps(prediction.as_dict(), ensure_ascii=False) + "\n")
-            done += 1
-            empty += prediction.warning is not None
-            unlabelled += not prediction.labels
-            if done % _CHUNK == 0:
+    begin, corpus, jobs = time.monotonic(), corpus or CorpusConfig(), check_jobs(jobs)
+    files = input_files(source, corpus)
+    check_kept(corpus.kept_fields)
+    if corpus.keep and is_store(files[0]):
+        raise ConfigError(f"{files[0]}: a store has no fields to keep but ids; give the documents, or leave out --keep")
+    if _is_stream(output):
+        totals = _predict_stream(as_model(model, trust_code=trust_code), files, output, options, corpus, progress)
+    else:
+        target = output_of(output, format)
+        for file in files:
+            refuse_same_file(file, target.path)
+        with ExitStack() as stack:
+            folder = model if isinstance(model, str | Path) else stack.enter_context(_saved(as_model(model)))
+            task = _Task(Path(folder), target, options or DecisionOptions(), corpus, trust_code)
+            totals = _predict_shards(task, files, jobs, overwrite=overwrite, progress=progress)
+    counts = {name: totals.counts.get(name, 0) for name in ("documents", "labels", "without_words", "without_labels")}
+    skipped, problems = totals.reading.skipped, tuple(totals.reading.messages)
+    return PredictReport(
+        str(output), **counts, skipped=skipped, problems=problems, seconds=round(time.monotonic() - begin, 3)
+    )
+
+
+def _is_stream(output: Path | str) -> bool:
+    """Whether an output is read while it is written: standard output, a pipe or a device."""
+    path = Path(output)
+    return str(output) == "-" or (path.exists() and not path.is_file() and not path.is_dir())
+
+
+def _predict_stream(
+    model: FittedModel,
+    files: Sequence[Path],
+    output: Path | str,
+    options: DecisionOptions | None,
+    corpus: CorpusConfig,
+    progress: Progress,
+) -> Totals:
+    totals = Totals()
+    with atomic_text(Path(output)) if str(output) != "-" else nullcontext(sys.stdout) as file:
+        for document, prediction in _rows(model, _streams(files, model, corpus, totals.reading), options):
+            file.write(as_json(prediction, prediction.id, document.kept))
+            _count(totals.counts, document, prediction)
+            if totals.counts["documents"] % _CHUNK == 0:
                 file.flush()  # whoever reads a pipe is waiting
-                progress("labelling documents", done)
-    progress("labelling documents", done, done)
-    return PredictReport(str(output), done, empty, unlabelled, reading.skipped, tuple(reading.messages))
+                progress(_STAGE, totals.counts["documents"])
+    progress(_STAGE, totals.counts["documents"], totals.counts["documents"])
+    return totals
+
+
+@dataclass(frozen=True)
+class _Task:
+    """Which labels are written where."""
+
+    model: Path
+    output: Output
+    options: DecisionOptions
+    corpus: CorpusConfig
+    trust_code: bool
+
+
+def _predict_shards(task: _Task, files: Sequence[Path], jobs: int, *, overwrite: bool, progress: Progress) -> Totals:
+    identity = _identity(task, files)
+    given = input_shards(files, task.corpus)
+    with LabelFolder(task.output, identity, overwrite=overwrite) as folder:
+        labeller = _ShardLabeller(task, identity.key, folder.work, progress if given.is_one else None)
+        totals = run_shards(
+            RecordedWork(folder.work, identity.key, task.corpus, labeller),
+            given,
+            jobs,
+            stage=_STAGE,
+            progress=progress,
+            finished=folder.add,
+        )
+        folder.complete()
+    return totals
+
+
+def _identity(task: _Task, files: Sequence[Path]) -> RunIdentity:
+    read_versions(task.model)
+    hashes = (digest(task.model / name) for name in ("versions.json", "thresholds.json"))
+    options = {**task.options.as_mapping(), **task.corpus.as_mapping(), "output-format": task.output.format}
+    return RunIdentity.of(__version__, " ".join(hashes), files, options)
+
+
+@dataclass(frozen=True)
+class _ShardLabeller:
+    """Writes the labels of each shard.
+
+    Attributes:
+        task: Which labels are written where.
+        key: A hash of the task.
+        folder: The folder of shards.
+        progress: Told how many documents are done, if there is only one shard, and this process may use all cores.
+    """
+
+    task: _Task
+    key: str
+    folder: Path
+    progress: Progress | None
+
+    def __call__(self, index: int, shard: Any, report: ReadReport) -> dict[str, Any]:
+        from threadpoolctl import threadpool_limits
+
+        task, is_alone = self.task, self.progress is not None
+        load = partial(load_model, task.model, trust_code=task.trust_code, threads=None if is_alone else 1)
+        model = load() if is_alone else once(self.key, load)
+        stream = encoded_shard(shard, model, task.corpus, report, _CHUNK)
+        counts: dict[str, int] = dict.fromkeys(_COUNTS, 0)
+        with nullcontext() if is_alone else threadpool_limits(1):
+            rows = self._counted(_rows(model, stream, task.options), counts)
+            path = shard_path(self.folder, task.output, index)
+            LABEL_FILES[task.output.format].write(path, rows, task.corpus.kept_fields)
+        return counts
+
+    def is_there(self, index: int) -> bool:
+        output = self.task.output
+        is_published = output.is_folder and part_path(output, index).exists()
+        return is_published or shard_path(self.folder, output, index).exists()
+
+    def _counted(self, rows: Iterable[Row], counts: dict[str, int]) -> Iterator[Row]:
+        for document, prediction in rows:
+            yield document, prediction
+            _count(counts, document, prediction)
+            if self.progress is not None and counts["documents"] % _CHUNK == 0:
+                self.progress(_STAGE, counts["documents"])
+
+
+_COUNTS = ("documents", "labels", "without_words", "without_labels", "unnamed")
+
+
+def _count(counts: dict[str, int], document: Document, prediction: Prediction) -> None:
+    found = (1, len(prediction.labels), prediction.warning is not None, not prediction.labels, not document.id)
+    for name, number in zip(_COUNTS, found, strict=True):
+        counts[name] = counts.get(name, 0) + number
+
+
+@contextmanager
+def _saved(model: FittedModel) -> Iterator[Path]:
+    """The folder of a model that has none yet: other processes read it from there."""
+    with tempfile.TemporaryDirectory() as folder:
+        save_model(model, Path(folder))
+        yield Path(folder)
 
 
 def as_model(model: Any, *, trust_code: bool = False) -> FittedModel:
@@ -131,13 +334,26 @@ def as_model(model: Any, *, trust_code: bool = False) -> FittedModel:
     return found
 
 
+def _streams(
+    files: Sequence[Path], model: FittedModel, corpus: CorpusConfig | None, report: ReadReport
+) -> Iterator[EncodedDocuments]:
+    """The documents of files or a store as a model reads them, some at a time."""
+    for path in files:
+        yield from encoded_stream(path, model.scorer.encoder, corpus, size=_CHUNK, report=report, model=model.name)
+
+
+def _rows(model: FittedModel, stream: Iterable[EncodedDocuments], options: DecisionOptions | None) -> Iterator[Row]:
+    done = 0
+    for encoded in stream:
+        documents = list(encoded.documents)
+        yield from zip(documents, model.label(encoded, options, first=done + 1), strict=True)
+        done += len(documents)
+
+
 def _predictions(
     model: FittedModel, stream: Iterable[EncodedDocuments], options: DecisionOptions | None
 ) -> Iterator[Prediction]:
-    done = 0
-    for encoded in stream:
-        yield from model.label(encoded, options, first=done + 1)
-        done += len(encoded)
+    return (prediction for _, prediction in _rows(model, stream, options))
 
 
 def _as_document(given: str | Sequence[str] | Document) -> Document:

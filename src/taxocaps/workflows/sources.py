@@ -1,20 +1,56 @@
 """Where documents come from: files in any format, or stores that `encode` made; one stream for every command."""
 
-from collections.abc import Iterator
-from dataclasses import replace
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from taxocaps.corpus import shards
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.readers import CorpusConfig, ReadReport, read_documents
 from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
-from taxocaps.encoding.store import is_store, open_store
+from taxocaps.encoding.store import is_store, open_store, read_manifest
 from taxocaps.errors import CorpusError
-from taxocaps.scorers.model import ModelName
+from taxocaps.scorers.model import FittedModel, ModelName
+from taxocaps.workflows.bulk import ShardedInput, shards_of, watched
 
-__all__ = ["encoded_stream", "find_document", "find_encoded", "listed_documents", "open_documents", "read_source"]
+__all__ = [
+    "Input",
+    "StoreShard",
+    "encoded_shard",
+    "encoded_stream",
+    "find_document",
+    "find_encoded",
+    "input_files",
+    "input_shards",
+    "listed_documents",
+    "open_documents",
+    "read_source",
+]
+
+Input = Path | str | Sequence[Path]
+"""A file, a folder, a pattern such as `news/*.jsonl`, or several of these."""
+
+
+def input_files(given: Input, corpus: CorpusConfig | None = None) -> list[Path]:
+    """The files that an input stands for, each once; or the one store that it is.
+
+    Raises:
+        FileError: If something is not there.
+        CorpusError: If a store is given beside others.
+    """
+    paths = [Path(given)] if isinstance(given, str | Path) else list(given)
+    stores = [path for path in paths if is_store(path)]
+    if stores and len(paths) > 1:
+        raise CorpusError(f"{stores[0]}: is a store, which is read by itself; give it alone")
+    files = paths if stores else shards.input_files(paths, corpus or CorpusConfig())
+    if not files:
+        raise CorpusError("no input was given; give a file of documents")
+    return files
 
 
 def open_documents(
@@ -41,6 +77,62 @@ def open_documents(
     return replace(store.select(np.array(list(found))), documents=list(found.values()))
 
 
+@dataclass(frozen=True)
+class StoreShard:
+    """Some documents of a store, one after the other.
+
+    Attributes:
+        path: The store.
+        start: The first document, of those of the split that is read.
+        stop: The one after the last.
+    """
+
+    path: Path
+    start: int
+    stop: int
+
+    @property
+    def name(self) -> str:
+        """The path."""
+        return str(self.path)
+
+    @property
+    def size(self) -> int:
+        """The number of documents."""
+        return self.stop - self.start
+
+    def digest(self) -> str:
+        """A hash of what the store was made from and of the range."""
+        hashes = read_manifest(self.path)["hashes"]
+        return hashlib.sha256(f"{sorted(hashes.items())} {self.start} {self.stop}".encode()).hexdigest()
+
+    def encoded(
+        self, encoder: DocumentEncoder, corpus: CorpusConfig, model: ModelName, size: int
+    ) -> Iterator[EncodedDocuments]:
+        """The documents as a model reads them, `size` at a time."""
+        return _selected(open_documents(self.path, encoder, corpus, model=model), self.start, self.stop, size)
+
+
+def input_shards(files: Sequence[Path], corpus: CorpusConfig) -> ShardedInput:
+    """The shards of files, or of a store."""
+    if not is_store(files[0]):
+        return shards_of(files, corpus)
+    path = files[0]
+    count = len(open_documents(path, None, corpus))
+    starts = range(0, count, shards.SHARD_DOCUMENTS)
+    found = [StoreShard(path, start, min(start + shards.SHARD_DOCUMENTS, count)) for start in starts]
+    return ShardedInput([path], found, count, len(found) < 2)
+
+
+def encoded_shard(
+    shard: Any, model: FittedModel, corpus: CorpusConfig, report: ReadReport, size: int = 256
+) -> Iterator[EncodedDocuments]:
+    """The documents of a shard of files or of a store as a model reads them, `size` at a time."""
+    if isinstance(shard, StoreShard):
+        return shard.encoded(model.scorer.encoder, corpus, model.name, size)
+    return model.scorer.encoder.stream(watched(shard.read(corpus, report)), size)
+
+
 def encoded_stream(
     path: Path,
     encoder: DocumentEncoder,
@@ -64,12 +156,18 @@ def encoded_stream(
         yield from encoder.stream(read_documents(path, corpus, report=report), size)
         return
     store = open_documents(path, encoder, corpus, model=model)
-    listing = iter(store.documents)
-    for start in range(0, len(store), size):
-        part = store.select(np.arange(start, min(start + size, len(store))))
-        yield replace(part, documents=list(islice(listing, len(part))))
+    for part in _selected(store, 0, len(store), size):
+        yield part
         if report is not None:
             report.documents += len(part)
+
+
+def _selected(store: EncodedDocuments, start: int, stop: int, size: int) -> Iterator[EncodedDocuments]:
+    """Some documents of a store, `size` at a time."""
+    listing = islice(iter(store.documents), start, stop)
+    for begin in range(start, stop, size):
+        part = store.select(np.arange(begin, min(begin + size, stop)))
+        yield replace(part, documents=list(islice(listing, len(part))))
 
 
 def listed_documents(path: Path, corpus: CorpusConfig | None = None) -> Iterator[Document]:

@@ -1,0 +1,175 @@
+"""Files of labels: a line of JSON or a row of Parquet for each document, written in shards and joined."""
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal, TextIO
+
+from taxocaps.corpus.document import Document
+from taxocaps.errors import ConfigError, FileError
+from taxocaps.files import COMPRESSIONS, atomic_path, atomic_text, format_suffix, open_binary
+from taxocaps.registry import import_extra
+from taxocaps.results import Prediction
+
+__all__ = ["LABEL_FILES", "LabelFile", "LabelFormat", "Output", "Row", "as_json", "check_kept", "output_of"]
+
+LabelFormat = Literal["jsonl", "parquet"]
+
+Row = tuple[Document, Prediction]
+"""A document and its labels."""
+
+_OURS = ("id", "labels", "scores", "warning", "is_calibrated")
+_PARQUET = (".parquet", ".pq")
+_ROWS = 4_096
+"""Rows of Parquet in memory at a time."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where labels go: one file, or a folder of shards."""
+
+    path: Path
+    format: LabelFormat
+    is_folder: bool
+
+
+def output_of(given: Path | str, format: LabelFormat | None = None) -> Output:
+    """What is meant by an output: a name without a suffix, or one that ends with a slash, is a folder.
+
+    Args:
+        given: The path.
+        format: The format; by default as the suffix says, and JSONL in a folder.
+
+    Raises:
+        ConfigError: If the format does not fit the suffix.
+        FileError: If a Parquet file would be compressed twice.
+    """
+    path = Path(given)
+    is_folder = path.is_dir() or str(given).endswith(os.sep) or (not path.suffix and not path.exists())
+    if is_folder:
+        return Output(path, format or "jsonl", is_folder=True)
+    is_parquet = format_suffix(path) in _PARQUET
+    if is_parquet and path.suffix.lower() in COMPRESSIONS:
+        raise FileError(f"{path}: Parquet files are compressed internally; use the suffix .parquet alone")
+    if format is not None and (format == "parquet") != is_parquet:
+        raise ConfigError(
+            f"{path}: the suffix says another format than --output-format {format}; leave one of them out"
+        )
+    return Output(path, "parquet" if is_parquet else "jsonl", is_folder=False)
+
+
+def as_json(prediction: Prediction, id: str | None, kept: Mapping[str, Any] | None = None) -> str:
+    """A document's line of JSONL: its id, the fields that are kept of it, its labels."""
+    found = {**prediction.as_dict(), "id": id}
+    return json.dumps({"id": found.pop("id"), **(kept or {}), **found}, ensure_ascii=False, default=str) + "\n"
+
+
+def check_kept(kept: Iterable[str]) -> None:
+    """Refuse to keep fields under the names of what is written anyway.
+
+    Raises:
+        ConfigError: For a field such as `labels`.
+    """
+    for name in kept:
+        if name in _OURS:
+            raise ConfigError(f"--keep {name}: the output has a field of that name; rename yours first")
+
+
+@dataclass(frozen=True)
+class LabelFile:
+    """How files of a format are written.
+
+    Attributes:
+        suffix: The suffix of shards.
+        write: Writes rows into a shard, given the names of the fields that are kept. Documents without an id get none.
+        join: Writes the rows of shards into one file, given with each shard the position of its first document, counted
+            from 1; documents without an id get their positions.
+    """
+
+    suffix: str
+    write: Callable[[Path, Iterable[Row], tuple[str, ...]], None]
+    join: Callable[[Path, Iterable[tuple[Path, int]]], None]
+
+
+def _write_jsonl(path: Path, rows: Iterable[Row], kept: tuple[str, ...]) -> None:
+    with atomic_text(path) as file:
+        file.writelines(as_json(prediction, document.id, document.kept) for document, prediction in rows)
+
+
+_UNNAMED = '{"id": null'
+
+
+def _join_jsonl(path: Path, shards: Iterable[tuple[Path, int]]) -> None:
+    with atomic_text(path) as file:
+        for shard, first in shards:
+            _append_lines(file, shard, first)
+
+
+def _append_lines(file: TextIO, shard: Path, first: int) -> None:
+    with shard.open(encoding="utf-8", newline="") as lines:
+        for number, line in enumerate(lines, first):
+            is_unnamed = line.startswith(_UNNAMED)
+            file.write(f'{{"id": "{number}"{line[len(_UNNAMED) :]}' if is_unnamed else line)
+
+
+def _write_parquet(path: Path, rows: Iterable[Row], kept: tuple[str, ...]) -> None:
+    pyarrow = _pyarrow()
+    names = pyarrow.list_(pyarrow.string())
+    columns = {"id": pyarrow.string(), "labels": names, "scores": pyarrow.list_(pyarrow.float64())}
+    schema = pyarrow.schema(list({**columns, **dict.fromkeys(kept, pyarrow.string())}.items()))
+    iterator = iter(rows)
+    with atomic_path(path) as part, pyarrow.parquet.ParquetWriter(part, schema) as writer:
+        while batch := list(islice(iterator, _ROWS)):
+            values: list[list[Any]] = [
+                [document.id for document, _ in batch],
+                [[one.label for one in prediction.labels] for _, prediction in batch],
+                [[round(one.score, 6) for one in prediction.labels] for _, prediction in batch],
+                *([_text((document.kept or {}).get(name)) for document, _ in batch] for name in kept),
+            ]
+            writer.write_table(pyarrow.table(values, schema=schema))
+
+
+def _text(value: Any) -> str | None:
+    """A field that is kept as a column of text: other values as JSON, so that all shards have the same columns."""
+    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _join_parquet(path: Path, shards: Iterable[tuple[Path, int]]) -> None:
+    pyarrow = _pyarrow()
+    writer = None
+    with atomic_path(path) as part:
+        try:
+            for shard, first in shards:
+                with open_binary(shard) as binary:
+                    for table in _tables(pyarrow.parquet.ParquetFile(binary), first):
+                        writer = writer or pyarrow.parquet.ParquetWriter(part, table.schema)
+                        writer.write_table(table)
+        finally:
+            if writer is not None:
+                writer.close()
+
+
+def _tables(file: Any, first: int) -> Iterator[Any]:
+    pyarrow = _pyarrow()
+    if not file.num_row_groups:
+        yield file.schema_arrow.empty_table()
+    for group in range(file.num_row_groups):
+        table = file.read_row_group(group)
+        ids = [id or str(number) for number, id in enumerate(table["id"].to_pylist(), first)]
+        yield table.set_column(0, "id", pyarrow.array(ids, pyarrow.string()))
+        first += table.num_rows
+
+
+def _pyarrow() -> Any:
+    import_extra("pyarrow.parquet", "writing Parquet files")
+    return import_extra("pyarrow", "writing Parquet files")
+
+
+LABEL_FILES: dict[LabelFormat, LabelFile] = {
+    "jsonl": LabelFile(".jsonl", _write_jsonl, _join_jsonl),
+    "parquet": LabelFile(".parquet", _write_parquet, _join_parquet),
+}
+"""The formats of labels."""

@@ -1,0 +1,90 @@
+"""Work on many shards in several processes of one thread each.
+
+This is the engine of one machine. Its contract is that of a map: a function that can be pickled is called for every
+item, results come back in the order of the items, and only a few items are taken ahead. What must survive a kill, the
+function itself writes to disk, atomically, so that another run finds it.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
+
+from taxocaps.errors import ConfigError, UnfinishedError
+
+__all__ = ["check_jobs", "end_without_parent", "map_in_processes", "once"]
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def check_jobs(jobs: int | None) -> int:
+    """The number of processes: as given, or by default the number of cores that this process may use."""
+    if jobs is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if jobs < 1:
+        raise ConfigError(f"--jobs must be at least 1; got {jobs}")
+    return jobs
+
+
+def map_in_processes(work: Callable[[Item], Result], items: Iterable[Item], jobs: int) -> Iterator[Result]:
+    """The results of `work` for all items, in their order; one job is done in this process.
+
+    Args:
+        work: A function that can be pickled, as its argument and its result.
+        items: The items; a few are taken ahead.
+        jobs: The number of processes.
+
+    Raises:
+        UnfinishedError: If a process was ended from outside.
+        Exception: What `work` raised; the other processes are stopped.
+    """
+    if jobs == 1:
+        yield from map(work, items)
+        return
+    from joblib import Parallel, delayed, parallel_config
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    # Compiled kernels and linear algebra read these limits when they are loaded: pools of threads are not nested.
+    with parallel_config(backend="loky", inner_max_num_threads=1):
+        parallel: Any = Parallel(
+            n_jobs=jobs, return_as="generator", batch_size=1, pre_dispatch="2 * n_jobs", max_nbytes=None
+        )
+        results = parallel(delayed(_as_child)(work, item, os.getpid()) for item in items)
+    try:
+        yield from results
+    except TerminatedWorkerError as error:
+        raise UnfinishedError(
+            "a process was killed, perhaps because memory ran out; what is finished is kept, and the same command "
+            "continues from there; with fewer --jobs it needs less memory"
+        ) from error
+    finally:
+        results.close()
+
+
+_parent: int | None = None
+"""The process that this one works for."""
+
+_made: tuple[str, Any] = ("", None)
+
+
+def once(key: str, make: Callable[[], Result]) -> Result:
+    """What `make` makes, made once in a process for all its shards with the same `key`, such as a model."""
+    global _made  # noqa: PLW0603 - one thing at a time, in each process
+    if _made[0] != key:
+        _made = ("", None)  # the old one is given up before the new one is made
+        _made = (key, make())
+    found: Result = _made[1]
+    return found
+
+
+def end_without_parent() -> None:
+    """End this process if it works for another one that was killed; called now and then by long work."""
+    if _parent is not None and os.getppid() != _parent:
+        os._exit(1)
+
+
+def _as_child(work: Callable[[Item], Result], item: Item, parent: int) -> Result:
+    global _parent  # noqa: PLW0603 - of this process, which works for one other all its life
+    _parent = parent
+    end_without_parent()
+    return work(item)
