@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
+from operator import lt, neg
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -114,6 +115,8 @@ class Vocabulary:
         Raises:
             StoreError: When the file is damaged; the line is named.
         """
+        if rows := _sound_rows(path):
+            return cls(*rows)
         counts: dict[str, int] = {}
         last = (-math.inf, "")
         for number, line in read_lines(path, strict=False):
@@ -155,6 +158,25 @@ class WordCounter:
             self.counts = Counter({word: count for word, count in self.counts.items() if count > rare})
             self.exact = False
             rare += 1
+
+
+def _sound_rows(path: Path) -> tuple[list[str], list[int]] | None:
+    """All words and counts at once; None if a line is escaped or may be damaged, and each must be looked at."""
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+    if not text.endswith("\n") or text.startswith("\ufeff") or "\\" in text or "\r" in text:
+        return None
+    rows = [line.partition("\t") for line in text[:-1].split("\n")]
+    words, numbers = [row[0] for row in rows], [row[2] for row in rows]
+    digits = "".join(numbers)
+    if not (all(words) and all(numbers) and digits.isascii() and digits.isdigit()):
+        return None
+    counts = list(map(int, numbers))
+    keys = list(zip(map(neg, counts), words, strict=True))
+    is_sorted = all(map(lt, keys, keys[1:]))
+    return (words, counts) if is_sorted and counts[-1] and len(set(words)) == len(words) else None
 
 
 def _row(path: Path, number: int, line: str) -> tuple[str, int]:
