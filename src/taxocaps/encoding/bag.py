@@ -15,10 +15,12 @@ from taxocaps.encoding.documents import EncodedDocuments
 from taxocaps.text.tokens import Tokens
 from taxocaps.text.vocabulary import Vocabulary
 
-__all__ = ["BagConfig", "BagOfWords"]
+__all__ = ["IDF_BOUNDS", "BagConfig", "BagOfWords"]
 
 _LENGTHS = (3, 4, 5)
 """The lengths of character n-grams, a space before and after each word included."""
+IDF_BOUNDS = (1e-3, 100.0)
+"""Every idf lies between these, however many documents there are."""
 _REMEMBERED = 2**17
 """Words whose n-grams are remembered."""
 

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.labels import Classes, LabelLists, label_matrix
 from taxocaps.encoding.documents import EncodedDocuments
-from taxocaps.errors import CorpusError
+from taxocaps.errors import CorpusError, ModelError
 from taxocaps.metrics.calibration import calibration_error
 from taxocaps.metrics.classification import AddedLabels, label_counts
 from taxocaps.metrics.diagnosis import Diagnosis, diagnose
@@ -38,6 +38,8 @@ from taxocaps.taxonomy.tree import VIRTUAL_ROOT
 
 __all__ = ["FittedModel", "ModelName", "fit_model", "hold_out"]
 
+_DEEPEST = 500
+"""Labels that are further below the root are shown without their paths."""
 _AS_TRAINED = DecisionOptions()
 
 
@@ -104,14 +106,19 @@ class FittedModel:
 
     def raw_scores(self, documents: EncodedDocuments) -> NDArray[np.float32]:
         """Scores as the scorer gives them, such as capsule lengths; float32 [documents, L]."""
-        return self.scorer.scores(documents)
+        scores = self.scorer.scores(documents)
+        if not np.isfinite(scores).all():
+            raise ModelError(
+                "the model's weights make scores that are no numbers; copy the model again, or train it anew"
+            )
+        return scores
 
     def own_scores(self, documents: EncodedDocuments) -> NDArray[np.float32]:
         """Calibrated scores of each label by itself, by which labels are chosen; float32 [documents, L].
 
         They are 0 for a document without words.
         """
-        return _calibrated(self.calibration, self.scorer.scores(documents))
+        return _calibrated(self.calibration, self.raw_scores(documents))
 
     def scores(self, documents: EncodedDocuments) -> NDArray[np.float32]:
         """Scores as they are shown, see `consistent`; float32 [documents, L]."""
@@ -185,17 +192,22 @@ class FittedModel:
         taxonomy = self.classes.taxonomy
         ordered = sorted(given, key=lambda label: (-given[label], taxonomy.position(label)))
         labels = (
-            ScoredLabel(label, self.title(label), given[label], taxonomy.paths(label), label in self._unseen)
+            ScoredLabel(label, self.title(label), given[label], self._paths(label), label in self._unseen)
             for label in ordered
         )
         return Prediction(id, tuple(labels), is_calibrated=self.is_calibrated)
+
+    def _paths(self, label: str) -> tuple[tuple[str, ...], ...]:
+        """The paths to a label; none to one so deep that all its ancestors with their paths would fill the memory."""
+        taxonomy = self.classes.taxonomy
+        return taxonomy.paths(label) if taxonomy.depth(label) <= _DEEPEST else ()
 
     @cached_property
     def _unseen(self) -> frozenset[str]:
         """The columns that are given by their names alone: no document carries them or a label they are added to."""
         is_known = self.counts > 0
         if self.hierarchy == "add-ancestors":
-            is_known = is_known @ self.classes.closure
+            is_known = raise_ancestors(is_known[None], self.classes)[0]
         return frozenset(self.classes.names[column] for column in np.flatnonzero(~is_known).tolist())
 
     def card(self, name: str | None = None) -> ModelCard:

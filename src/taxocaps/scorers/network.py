@@ -1,5 +1,6 @@
 """Networks as scorers: vocabulary, word vectors and label vectors, then training with Lightning."""
 
+import logging
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -12,12 +13,13 @@ import torch
 from numpy.typing import NDArray
 from pydantic import create_model
 
+from taxocaps.arrays import check_finite, reading_arrays
 from taxocaps.config import Config
 from taxocaps.encoding.documents import EncodedDocuments
 from taxocaps.encoding.encoders import ENCODERS, Encoding
 from taxocaps.encoding.pieces import EncoderConfig
 from taxocaps.encoding.words import count_words, learn_vectors, vocabulary_ids
-from taxocaps.errors import ConfigError, CorpusError, ModelError, TaxoCapsError
+from taxocaps.errors import ConfigError, CorpusError, ModelError
 from taxocaps.linear.model import Nodes
 from taxocaps.metrics.calibration import logit
 from taxocaps.nn.network import UNKNOWN, Estimate, Network, Sizes
@@ -39,6 +41,7 @@ from taxocaps.training.config import TrainingConfig
 
 __all__ = ["NetworkInputs", "NetworkModelConfig", "NetworkScorer", "PriorConfig", "describe_memory"]
 
+_LOG = logging.getLogger("taxocaps")
 _PER_DOCUMENT, _PER_LABEL = 4e-3, 1e-5
 """Seconds of one core for a document in an epoch, and what each label adds: networks of usual sizes are much alike."""
 _VOCABULARY, _WEIGHTS, _ENCODER = "vocabulary.tsv", "weights.safetensors", "encoder"
@@ -325,15 +328,14 @@ class NetworkScorer(Scorer):
         from safetensors.torch import load_file
 
         self.vocabulary = Vocabulary.load(folder / _VOCABULARY)
-        try:
+        with reading_arrays(folder / _WEIGHTS):
             weights = load_file(folder / _WEIGHTS)
             D = weights[f"network.{_network_type(self.config).word_vectors_name}"].shape[1]
+            with torch.device("meta"):  # shapes without memory: options may ask for any size
+                expected = self._make_objective(D, pretrained=False).state_dict()
+            _check_weights(weights, expected, len(self.classes))
             self.objective = self._make_objective(D, pretrained=False)
             self.objective.load_state_dict(weights)
-        except TaxoCapsError:  # such as a tokenizer that is not installed
-            raise
-        except Exception as error:  # a damaged archive can fail in a dozen ways
-            raise ModelError(f"{folder / _WEIGHTS}: damaged, or not the weights of this model") from error
 
     def load(self, folder: Path) -> Self:
         """Read what `save` wrote; the linear model and the pre-trained encoder, too, if there were any."""
@@ -469,7 +471,7 @@ class NetworkScorer(Scorer):
         others = np.setdiff1d(np.arange(len(nodes)), nodes.own)
         index = np.argsort(np.concatenate([nodes.own, others]))  # of each node, its column or what comes after
         edges = [(index[parent], index[child]) for child, above in enumerate(nodes.parents) for parent in above]
-        return torch.tensor(np.array(edges, np.int64)).view(-1, 2).T  # [2, E]
+        return torch.from_numpy(np.array(edges, np.int64)).view(-1, 2).T  # [2, E]
 
     def _label_vectors(self, context: FitContext) -> torch.Tensor | None:
         """The vectors of the labels, of length 1; None if all labels weigh the same."""
@@ -489,6 +491,26 @@ class NetworkScorer(Scorer):
         if loss.control == "permuted":
             positions = np.random.default_rng(self.seed).permutation(positions).tolist()
         return torch.from_numpy(unit_vectors(vectors[positions]))
+
+
+def _check_weights(found: Mapping[str, torch.Tensor], expected: Mapping[str, torch.Tensor], labels: int) -> None:
+    """Make sure that weights are those of a network before any memory is taken for it.
+
+    Raises:
+        ValueError: If they are not, or are no numbers.
+    """
+    if found.keys() != expected.keys():
+        raise ValueError(f"there should be {len(expected):,} arrays, by the names of the network")
+    for name, tensor in found.items():
+        wanted = expected[name]
+        if (tensor.shape, tensor.dtype) != (wanted.shape, wanted.dtype):
+            raise ValueError(
+                f"{name} is {tensor.dtype} of the shape {tuple(tensor.shape)}, not {wanted.dtype} {tuple(wanted.shape)}"
+            )
+        if tensor.is_floating_point():
+            check_finite(name, tensor.numpy())
+        elif tensor.ndim and not (int(tensor.min()) >= 0 and int(tensor.max()) < labels):  # whole numbers are columns
+            raise ValueError(f"{name} has numbers that are no labels")
 
 
 def _too_few(documents: int) -> Iterator[str]:
@@ -553,7 +575,13 @@ def _encoder_of(config: Any) -> EncoderConfig | None:
     return found if found is not None and found.folder is not None else None
 
 
+@cache
 def _device(name: str) -> str:
-    if name != "auto":
+    """The device to compute scores on: a model that was trained on one may be used where there is none."""
+    has = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if has.get(name):
         return name
-    return "cuda" if torch.cuda.is_available() else "cpu"
+    found = "cuda" if has["cuda"] else "cpu"
+    if name != "auto":
+        _LOG.warning("training.device=%s is not available on this machine; %s is used", name, found)
+    return found
