@@ -103,15 +103,24 @@ def load_yaml(text: str) -> Any:
     import yaml
 
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    depth = 0
     try:
         for event in yaml.parse(text, Loader=loader):
-            if getattr(event, "anchor", None) is not None:  # of an alias, or of what it would stand for
-                raise ValueError(f"line {event.start_mark.line + 1}: anchors (&) and aliases (*) are not read")
-            if len(getattr(event, "value", None) or "") > _LONGEST_VALUE:
-                raise ValueError(f"line {event.start_mark.line + 1}: a value of more than {_LONGEST_VALUE:,} letters")
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if problem := _event_problem(event, depth):
+                raise ValueError(f"line {event.start_mark.line + 1}: {problem}")
         return yaml.load(text, Loader=loader)
     except (yaml.YAMLError, RecursionError, OverflowError) as error:
         raise ValueError(" ".join(str(error).split())) from error
+
+
+def _event_problem(event: Any, depth: int) -> str | None:
+    """Why a part of a YAML text is not read, before it becomes a value."""
+    if getattr(event, "anchor", None) is not None:  # of an alias, or of what it would stand for
+        return "anchors (&) and aliases (*) are not read"
+    if len(getattr(event, "value", None) or "") > _LONGEST_VALUE:
+        return f"a value of more than {_LONGEST_VALUE:,} letters"
+    return f"nested in more than {_DEEPEST} levels" if depth > _DEEPEST else None
 
 
 def check_depth(value: Any) -> None:
