@@ -42,7 +42,7 @@ def regular_files(folder: Path) -> dict[str, int]:
     found: dict[str, int] = {}
     for path in _entries(root):
         status = path.stat() if path.exists() else path.lstat()
-        if path.is_symlink() and not (path.resolve().is_relative_to(root) and stat.S_ISREG(status.st_mode)):
+        if path.is_symlink() and not (stat.S_ISREG(status.st_mode) and path.resolve().is_relative_to(root)):
             raise FileError(f"{_shown(folder, root, path)}: is a link that leads elsewhere; put the file itself there")
         if not stat.S_ISREG(status.st_mode):
             raise FileError(f"{_shown(folder, root, path)}: is neither a file nor a folder; remove it")
