@@ -16,6 +16,8 @@ from taxocaps.errors import ModelError
 from taxocaps.scorers.model_folder import digest, file_names
 from taxocaps.scorers.network import _device
 from taxocaps.scorers.persistence import load_model, save_model
+from taxocaps.workflows.config import resolve_run_config
+from taxocaps.workflows.train import TrainFiles, train
 
 TEXT = "The goalkeeper saved a penalty in the cup final."
 BAG = {"min_documents": 1}
@@ -264,6 +266,28 @@ def test_a_pipe_that_nobody_writes_to_is_not_waited_for(copy, name):
     (folder / name).unlink()
     os.mkfifo(folder / name)
     assert name in refused(folder)
+
+
+@pytest.mark.parametrize("name", ["weights.safetensors", "labels.json", "notes"])
+def test_a_file_of_nothing_but_holes_is_not_read_through(copy, name):
+    folder = copy()
+    with (folder / name).open("ab") as file:
+        file.truncate(2**42)
+    assert "more than the memory of this machine" in refused(folder, within=1)
+
+
+def test_replacing_a_model_removes_nothing_elsewhere(copy, toy_files, tmp_path):
+    folder, beside = copy(), tmp_path / "beside"
+    beside.mkdir()
+    for name in ("../beside", str(beside)):
+        path = folder / "versions.json"
+        versions = json.loads(path.read_text(encoding="utf-8"))
+        versions["files"][name] = "0" * 64
+        path.write_text(json.dumps(versions), encoding="utf-8")
+        config = resolve_run_config(overrides=("model=SVM",))
+        train(TrainFiles(toy_files.documents, toy_files.taxonomy), folder, config, existing="overwrite")
+        assert beside.is_dir()
+        assert predict(folder)
 
 
 def test_a_folder_in_place_of_a_file(copy):

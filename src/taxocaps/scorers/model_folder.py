@@ -1,6 +1,7 @@
 """The files of a model's folder: which there are, and whether they are complete; light, so that errors come at once."""
 
 import logging
+import os
 from pathlib import Path, PurePosixPath
 
 from pydantic import BaseModel, ConfigDict
@@ -15,6 +16,7 @@ __all__ = [
     "MODEL_FILES",
     "UNHASHED",
     "Versions",
+    "available_memory",
     "check_files",
     "digest",
     "file_names",
@@ -97,12 +99,8 @@ def check_files(folder: Path) -> None:
     Raises:
         ModelError: If there is no model, it is damaged, or of another format.
     """
-    versions = read_versions(folder)
-    try:
-        found = regular_files(folder)
-    except FileError as error:
-        raise ModelError(str(error)) from error
-    for name in found:
+    versions, found = read_versions(folder), _files(folder)
+    for name in sorted(found):
         if PurePosixPath(name).parts[0] in MODEL_FILES - UNHASHED and name not in versions.files:
             raise ModelError(f"{folder / name}: is not listed in versions.json; {_AGAIN}")
     for name, expected in versions.files.items():
@@ -112,6 +110,26 @@ def check_files(folder: Path) -> None:
             raise ModelError(f"{folder / name}: damaged or changed; {_AGAIN}")
     if _release(versions.taxocaps) > _release(__version__):
         _LOG.warning("%s: was written by taxocaps %s, which is newer than this one", folder, versions.taxocaps[:80])
+
+
+def _files(folder: Path) -> frozenset[str]:
+    """The files of a folder that can be read without end or harm."""
+    try:
+        found = regular_files(folder)
+    except FileError as error:
+        raise ModelError(str(error)) from error
+    size, memory = sum(found.values()), available_memory()
+    if memory is not None and size > memory:
+        raise ModelError(f"{folder}: has {size:,} bytes, more than the memory of this machine ({memory:,} bytes)")
+    return frozenset(found)
+
+
+def available_memory() -> int | None:
+    """The bytes of memory of this machine; None if that is not known."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not a Unix system
+        return None
 
 
 _LOG = logging.getLogger("taxocaps")

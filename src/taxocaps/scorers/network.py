@@ -1,7 +1,6 @@
 """Networks as scorers: vocabulary, word vectors and label vectors, then training with Lightning."""
 
 import logging
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -30,6 +29,7 @@ from taxocaps.scorers.base import Examples, FitContext, ModelConfig, Scorer, Wor
 from taxocaps.scorers.decision import Calibration, HeldOut, count_labels, fit_calibration
 from taxocaps.scorers.folds import document_folds
 from taxocaps.scorers.linear import LinearModelConfig, LinearScorer
+from taxocaps.scorers.model_folder import available_memory
 from taxocaps.scorers.objectives import OBJECTIVES, LossConfig
 from taxocaps.scorers.pretrained import copy_encoder, describe_tuning, load_reader, seconds_to_read
 from taxocaps.taxonomy.embedding import LabelVectorsConfig, train_label_vectors, unit_vectors
@@ -541,18 +541,11 @@ def describe_memory(estimate: Estimate, batch_size: int, available: int | None =
         batch_size: Documents of a step.
         available: Bytes of memory; by default those of this machine.
     """
-    available = _available_memory() if available is None else available
+    available = available_memory() if available is None else available
     line = f"the network has {estimate.parameters:,} weights; training takes about {_gigabytes(estimate.memory)}"
     if available is None or estimate.memory < available:
         return line
     return f"{line}, but there are {_gigabytes(available)}; try {' and '.join(_advice(estimate, batch_size))}"
-
-
-def _available_memory() -> int | None:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # not a Unix system
-        return None
 
 
 def _advice(estimate: Estimate, batch_size: int) -> list[str]:

@@ -34,6 +34,7 @@ from taxocaps.untrusted import read_json
 __all__ = ["load_model", "save_model"]
 
 _STOP_WORDS = "stop_words.txt"
+_MOST_METRICS = 2**26
 _LOG = logging.getLogger("taxocaps")
 _LIBRARIES = ("numpy", "scipy", "simplemma", "torch", "lightning", "tokenizers", "transformers")
 
@@ -244,8 +245,8 @@ _STEEPEST = 1e6
 def _read_metrics(path: Path) -> dict[str, Any]:
     """Metrics are for people; a model works without them, and says so if there are some that cannot be read."""
     try:
-        read_json(path, _Metrics)
-        found: dict[str, Any] = read_json(path, dict[str, Any])
+        read_json(path, _Metrics, most=_MOST_METRICS)
+        found: dict[str, Any] = read_json(path, dict[str, Any], most=_MOST_METRICS)
     except FileError as error:
         if path.exists():
             _LOG.warning("%s; the model is used without its metrics", error)
