@@ -79,7 +79,7 @@ class Campaign:
         kept = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
         self.next = kept.get("next", 0)
         self.counts = {name: Counter(kept.get("counts", {}).get(name, {})) for name in originals}
-        self.failures = []
+        self.failures = kept.get("failures", [])
         self._lock = threading.Lock()
 
     def run(self, folder, victims, is_over):
@@ -130,7 +130,8 @@ class Campaign:
                 self._keep()
 
     def _keep(self):
-        kept = {"next": self.next, "counts": {name: dict(found) for name, found in self.counts.items()}}
+        counts = {name: dict(found) for name, found in self.counts.items()}
+        kept = {"next": self.next, "counts": counts, "failures": self.failures}
         part = self.file.with_suffix(".part")
         part.write_text(json.dumps(kept), encoding="utf-8")
         part.replace(self.file)

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Required
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from typing_extensions import TypedDict
 
 from taxocaps._version import __version__
@@ -245,11 +245,11 @@ _STEEPEST = 1e6
 def _read_metrics(path: Path) -> dict[str, Any]:
     """Metrics are for people; a model works without them, and says so if there are some that cannot be read."""
     try:
-        read_json(path, _Metrics, most=_MOST_METRICS)
         found: dict[str, Any] = read_json(path, dict[str, Any], most=_MOST_METRICS)
-    except FileError as error:
+        _Metrics.model_validate(found)
+    except (FileError, ValidationError):
         if path.exists():
-            _LOG.warning("%s; the model is used without its metrics", error)
+            _LOG.warning("%s: damaged; the model is used without its metrics", path)
         return {}
     return found
 
@@ -268,7 +268,7 @@ def _refuse_code(content: Mapping[str, Any], folder: Path) -> None:
         (DECISION_RULES, _option(content, "decision", "rule")),
     )
     for registry, name in used:
-        if registry.is_external(str(name)):
+        if name is not None and registry.is_external(str(name)):
             what = f"the model's {registry.noun} {name} is code of another package"
             raise ModelError(_CODE.format(folder=folder, what=what))
     for section in content.values():  # the options of members may lie at any depth
