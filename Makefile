@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 DEMO ?= demo
 
-.PHONY: help demo test test-unit test-slow lint docs format bench paper clean
+.PHONY: help demo test test-unit test-slow campaign lint docs format bench paper clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
@@ -46,6 +46,10 @@ test-unit: .venv/dev  ## The unit suite (under 3 minutes on two cores)
 
 test-slow: .venv/dev  ## What takes longer: the built wheel, large inputs, full disks
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m slow
+
+MINUTES ?= 10
+campaign: .venv/dev  ## Try damaged inputs for MINUTES=10; SEED=N repeats a campaign, or continues it
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m campaign --campaign-minutes $(MINUTES) $(if $(SEED),--campaign-seed $(SEED)) tests/campaigns
 
 lint: .venv/dev  ## Format, lint, types, import contracts, and the documentation without a warning
 	$(BIN)/ruff format --check .

@@ -69,6 +69,14 @@ settings.load_profile("judge" if os.environ.get("CI") else "house")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_addoption(parser):
+    """The options of `tests/campaigns`; `make campaign` gives them."""
+    group = parser.getgroup("campaigns")
+    group.addoption("--campaign-minutes", type=float, default=0.0, help="how long a campaign lasts; 0: a short form")
+    group.addoption("--campaign-seed", type=int, help="the seed of mutations; the same one continues a campaign")
+    group.addoption("--campaign-folder", default="build/campaign", help="where counts are kept")
+
+
 @pytest.fixture(scope="session")
 def tiny():
     """Options that make a network as small as can be, whatever the defaults are."""

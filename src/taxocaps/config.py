@@ -32,7 +32,8 @@ from pydantic import (
 )
 from pydantic.fields import FieldInfo
 
-from taxocaps.errors import ConfigError
+from taxocaps.errors import ConfigError, FileError
+from taxocaps.untrusted import check_depth, load_yaml, read_bounded
 
 __all__ = [
     "AtLeast",
@@ -176,21 +177,25 @@ def nested(key: str, value: Any) -> dict[str, Any]:
 
 def read_mapping(path: Path) -> dict[str, Any]:
     """Read a YAML or TOML configuration file (`.yaml`, `.yml`, `.toml`)."""
-    import yaml
-
     try:
-        text = path.read_text(encoding="utf-8")
-        content = tomllib.loads(text) if path.suffix.lower() == ".toml" else yaml.safe_load(text)
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise ConfigError(f"{path}: the configuration file cannot be read: {reason}") from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        text = read_bounded(path, _MOST_BYTES).decode("utf-8")
+        content = tomllib.loads(text) if path.suffix.lower() == ".toml" else load_yaml(text)
+        check_depth(content)
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: the configuration file cannot be read: it is not UTF-8") from error
+    except FileError as error:
+        raise ConfigError(str(error)) from error
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: not a valid configuration file: {' '.join(str(error).split())}") from error
     if content is None:
         return {}
     if not isinstance(content, dict):
         raise ConfigError(f"{path}: a configuration file holds keys and values; got {type(content).__name__}")
     return content
+
+
+_MOST_BYTES = 2**18
+"""Bytes of a configuration file; those of the largest models have a few thousand."""
 
 
 def fingerprint(value: Any) -> str:
@@ -262,11 +267,9 @@ def _parsed(text: str) -> Any:
         return None
     if not text.startswith("["):
         return text
-    import yaml
-
     try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError:
+        return load_yaml(text)
+    except ValueError:
         return text
 
 

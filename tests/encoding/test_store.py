@@ -1,6 +1,7 @@
 """A store gives back what documents were encoded to, and says clearly what is wrong with it."""
 
 import json
+import os
 import time
 
 import numpy as np
@@ -159,6 +160,31 @@ def _changed(folder, change):
     (folder / "manifest.json").write_text(json.dumps(manifest))
 
 
+def _header(folder, shape):
+    """Write another shape into the header of an array, of the same length."""
+    path = folder / "tokens" / "ids.npy"
+    content = path.read_bytes()
+    start = content.index(b"'shape': ") + len(b"'shape': ")
+    end = content.index(b"\n", start)
+    path.write_bytes(content[:start] + f"{shape}, }}".ljust(end - start).encode() + content[end:])
+
+
+def _array(folder, name, change):
+    array = np.load(folder / f"{name}.npy")
+    change(array)
+    np.save(folder / f"{name}.npy", array)
+
+
+def _link(folder, name):
+    (folder / name).rename(folder.parent / "elsewhere")
+    (folder / name).symlink_to(folder.parent / "elsewhere")
+
+
+def _pipe(folder, name):
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+
+
 DAMAGE = [
     (lambda folder: (folder / "manifest.json").write_text("{"), r"manifest\.json: cannot be read"),
     (
@@ -166,7 +192,24 @@ DAMAGE = [
         "has the format 'x/7', not 'taxocaps-store",
     ),
     (lambda folder: _changed(folder, lambda m: m.pop("arrays")), r"manifest\.json: arrays is missing"),
-    (lambda folder: _changed(folder, lambda m: m["arrays"].update({"tokens/ids": 7})), r"ids\.npy: does not match"),
+    (lambda folder: _changed(folder, lambda m: m["arrays"].update({"tokens/ids": 7})), r"arrays is damaged"),
+    (lambda folder: _changed(folder, lambda m: m["arrays"]["tokens/ids"].update(shape=[2**60])), "does not match"),
+    (
+        lambda folder: _changed(folder, lambda m: m["arrays"].update({"../secret": m["arrays"]["tokens/ids"]})),
+        "missing",
+    ),
+    (lambda folder: _changed(folder, lambda m: m.update(encodings=["abacus"])), "there is no encoding 'abacus'"),
+    (lambda folder: _changed(folder, lambda m: m.update(config={"text": 7})), "config is damaged"),
+    (lambda folder: (folder / "manifest.json").write_text("[" * 10**6), r"manifest\.json: cannot be read"),
+    (lambda folder: _header(folder, "(1152921504606846976,)"), r"ids\.npy: does not match"),
+    (lambda folder: _header(folder, "(" * 30), r"ids\.npy: damaged or cut off"),
+    (lambda folder: _header(folder, "(3,), 'more': (1,"), r"ids\.npy: damaged or cut off"),
+    (lambda folder: _array(folder, "tokens/ids", lambda ids: ids.__setitem__(0, 10**6)), "do not fit together"),
+    (lambda folder: _array(folder, "tokens/ids", lambda ids: ids.__setitem__(0, -1)), "do not fit together"),
+    (lambda folder: _array(folder, "tokens/offsets", lambda all: all.__setitem__(1, 10**9)), "do not fit together"),
+    (lambda folder: _array(folder, "words-matrix/offsets", lambda all: all.__setitem__(1, -5)), "does not fit"),
+    (lambda folder: _link(folder, "vocabulary.tsv"), "is a link that leads elsewhere"),
+    (lambda folder: _pipe(folder, "documents.jsonl"), "is neither a file nor a folder"),
     (lambda folder: _changed(folder, lambda m: m.update(arrays={})), "tokens: is missing from the store"),
     (lambda folder: (folder / "tokens" / "ids.npy").write_bytes(b""), r"ids\.npy: damaged or cut off"),
     (lambda folder: (folder / "vocabulary.tsv").unlink(), r"vocabulary\.tsv: is missing from the store; encode"),
@@ -194,6 +237,31 @@ def test_a_damaged_store_is_refused_in_one_line(store, damage, message):
     with pytest.raises(StoreError, match=message) as caught:
         open_store(store)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("words", 10**6), ("words", -3), ("blocks", 120), ("blocks", -1), ("block_counts", 120)]
+)
+def test_words_and_places_that_do_not_exist_are_noticed_when_they_are_read(store, documents, name, value):
+    _array(store, f"words-matrix/{name}", lambda array: array.__setitem__(0, value))
+    found = open_store(store).encoding("words-matrix")
+    with pytest.raises(StoreError, match="words or places that do not exist"):
+        found.arrays(np.arange(len(documents)))
+
+
+@pytest.mark.parametrize("line", ['{"id": 1, "labels": [], "split": null}', '{"id": "1", "labels": [[1]], "split": 1}'])
+def test_a_listing_of_other_things_is_refused(store, line):
+    lines = (store / "documents.jsonl").read_text().splitlines()
+    (store / "documents.jsonl").write_text("\n".join([line, *lines[1:]]))
+    with pytest.raises(StoreError, match=r"documents\.jsonl: cannot be read"):
+        list(open_store(store).documents)
+
+
+def test_a_document_missing_from_the_listing_is_missed(store):
+    lines = (store / "documents.jsonl").read_text().splitlines(keepends=True)
+    (store / "documents.jsonl").write_text("".join(lines[:-1]))
+    with pytest.raises(StoreError, match=f"has {len(lines) - 1} documents, but the store {len(lines)}"):
+        list(open_store(store).documents)
 
 
 def test_a_damaged_listing_is_refused(store):

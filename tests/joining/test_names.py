@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from taxocaps.arrays import ModelArrays
 from taxocaps.corpus.document import Document
 from taxocaps.encoding.documents import DocumentEncoder
 from taxocaps.joining.names import LabelNames, Phrases, label_terms
@@ -91,7 +92,7 @@ def test_chunks_give_the_same_as_all_documents_together(names):
 def test_saved_names_measure_the_same(names, tmp_path):
     arrays = names.save(tmp_path)
     again = LabelNames(TERMS, TITLES, RAW)
-    again.load(tmp_path, arrays)
+    again.load(tmp_path, ModelArrays(arrays))
     expected = names.evidence(encoded(TEXTS))
     for name, values in again.evidence(encoded(TEXTS)).items():
         assert np.array_equal(values, expected[name])

@@ -84,6 +84,8 @@ def main(arguments: list[str] | None = None) -> None:
         _fail(f"{error.format_message().rstrip('.')}; see {_command_path(error)} --help", error, debug)
     except (TaxoCapsError, OSError) as error:
         _fail(_message(error), error, debug)
+    except MemoryError as error:
+        _fail("there is not enough memory for this; give smaller files, or a smaller model", error, debug)
 
 
 def _prepare_streams() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, count
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 
 from taxocaps.config import Config
 from taxocaps.corpus.document import document_name
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Ancestors",
     "Classes",
+    "Family",
     "Ids",
     "LabelConfig",
     "ResolvedLabels",
@@ -188,6 +189,20 @@ def count_unseen(label_lists: LabelLists, classes: Iterable[str]) -> dict[str, i
     return {name: counts[name] for name in sorted(counts)}
 
 
+class Family(NamedTuple):
+    """Some labels, and those directly below them.
+
+    Attributes:
+        parents: int64 [parents], columns.
+        children: int64 [children], the columns below the first parent, then those below the second, and so on.
+        starts: int64 [parents], where in `children` those of each parent begin.
+    """
+
+    parents: Any
+    children: Any
+    starts: Any
+
+
 @dataclass(frozen=True)
 class Classes:
     """The labels that a model can predict, its columns, in taxonomy order: parents before children.
@@ -213,13 +228,6 @@ class Classes:
         return label_matrix([(name,) for name in self.names], self.names, self.taxonomy, "add")
 
     @cached_property
-    def descendants(self) -> "csr_array":
-        """CSR [L, L] of bool: the row of a label marks itself and those of its descendants that are columns."""
-        from scipy.sparse import csr_array
-
-        return csr_array(self.closure.T)
-
-    @cached_property
     def full_closure(self) -> "csr_array":
         """CSR [L, labels of the taxonomy] of bool: a row marks the label itself and all its ancestors but the root."""
         return label_matrix([(name,) for name in self.names], self.taxonomy.names, self.taxonomy, "add")
@@ -230,12 +238,31 @@ class Classes:
         columns = {name: column for column, name in enumerate(self.names)}
         above: dict[str, frozenset[int]] = {}
         for name in self.taxonomy.names:  # parents come before their children
-            found = (
+            found = [
                 frozenset({columns[parent]}) if parent in columns else above[parent]
                 for parent in self.taxonomy.parents(name)
-            )
-            above[name] = frozenset().union(*found)
+            ]
+            above[name] = found[0] if len(found) == 1 else frozenset().union(*found)
         return tuple(tuple(sorted(above[name])) for name in self.names)
+
+    @cached_property
+    def families(self) -> "tuple[Family, ...]":
+        """The labels but the root with others directly below them, those that are above families after these.
+
+        Whoever goes through them in this order hands something up from the lowest labels to the highest, in a time that
+        grows with the number of labels, and not with that of all pairs of a label and an ancestor.
+        """
+        children: list[list[int]] = [[] for _ in self.names]
+        heights = [0] * len(self)  # of each label, the most steps down to a label without any below it
+        for label in sorted(range(len(self)), key=lambda label: -self.taxonomy.position(self.names[label])):
+            for parent in self.parents[label]:
+                if self.names[parent] != self.taxonomy.root:
+                    children[parent].append(label)
+                    heights[parent] = max(heights[parent], heights[label] + 1)
+        by_height: defaultdict[int, list[int]] = defaultdict(list)
+        for label, height in enumerate(heights):
+            by_height[height].append(label)
+        return tuple(_family(by_height[height], children) for height in range(1, len(by_height)))
 
     @cached_property
     def levels(self) -> tuple[int, ...]:
@@ -256,6 +283,15 @@ class Classes:
         """The names of the labels of each document, from CSR [documents, L] of bool."""
         names = [self.names[column] for column in chosen.indices.tolist()]
         return [tuple(names[start:end]) for start, end in itertools.pairwise(chosen.indptr.tolist())]
+
+
+def _family(parents: Sequence[int], children: Sequence[Sequence[int]]) -> Family:
+    import numpy as np
+
+    below = [children[parent] for parent in parents]
+    counts = np.fromiter(map(len, below), np.int64, len(below))
+    flat = np.fromiter(chain.from_iterable(below), np.int64, int(counts.sum()))
+    return Family(np.array(parents, np.int64), flat, np.cumsum(counts) - counts)
 
 
 def _unknown_message(

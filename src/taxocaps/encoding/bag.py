@@ -19,10 +19,12 @@ from taxocaps.text.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from taxocaps.encoding.features import FeatureCounter
 
-__all__ = ["BagConfig", "BagOfWords"]
+__all__ = ["IDF_BOUNDS", "BagConfig", "BagOfWords"]
 
 _LENGTHS = (3, 4, 5)
 """The lengths of character n-grams, a space before and after each word included."""
+IDF_BOUNDS = (1e-3, 100.0)
+"""Every idf lies between these, however many documents there are."""
 _MANY_WORDS = 4_096
 """Words from which on compiled code counts features: fewer are done before it is loaded."""
 

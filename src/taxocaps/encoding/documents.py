@@ -3,6 +3,7 @@
 import mmap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,10 @@ from numpy.typing import NDArray
 
 from taxocaps.corpus.document import Document
 from taxocaps.encoding.encoders import ENCODERS, Encoder, Encoding
+from taxocaps.errors import StoreError
 from taxocaps.text.pipeline import Content, TextConfig, TextPipeline
 from taxocaps.text.tokens import Tokens
+from taxocaps.text.vocabulary import Vocabulary
 
 __all__ = ["DocumentEncoder", "EncodedDocuments", "chunks", "plain_text"]
 
@@ -28,12 +31,14 @@ class EncodedDocuments:
         tokens: Their words.
         encodings: What encoders made of them, by name.
         indices: The documents meant, of all that `tokens` and `encodings` hold; None for all of them.
+        store: The folder that they come from, if it is a store: what is read of its encodings is checked.
     """
 
     documents: Iterable[Document]
     tokens: Tokens
     encodings: Mapping[str, Encoding]
     indices: NDArray[np.int64] | None = None
+    store: Path | None = None
 
     def __len__(self) -> int:
         return len(self.tokens) if self.indices is None else len(self.indices)
@@ -58,6 +63,8 @@ class EncodedDocuments:
     def encoding(self, name: str) -> Encoding:
         """One of the encodings, of the documents meant."""
         encoding = self.encodings[name]
+        if self.store is not None:
+            encoding = _Stored(encoding, self.store / name, len(self.tokens.words))
         return encoding if self.indices is None else _Selection(encoding, self.indices)
 
     def token_chunks(self, size: int = _CHUNK_DOCUMENTS) -> Iterator[Tokens]:
@@ -80,6 +87,35 @@ class EncodedDocuments:
             for array in vars(owner).values():
                 if isinstance(array, np.memmap) and hasattr(mmap, "MADV_DONTNEED"):  # not on Windows
                     array._mmap.madvise(mmap.MADV_DONTNEED)  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True, eq=False)
+class _Stored:
+    """An encoding out of a store, which may be damaged: numbers of words and places in rows must exist."""
+
+    encoding: Encoding
+    path: Path
+    words: int
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        return self.encoding.lengths
+
+    def arrays(self, documents: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
+        words, *others = self.encoding.arrays(documents)
+        places = [array for array in others if array.dtype == np.int8]
+        is_sound = _within(words, self.words + Vocabulary.FIRST) and all(
+            _within(array, words.shape[-1] + 1) for array in places
+        )
+        if not is_sound or not all(np.isfinite(array).all() for array in others):
+            raise StoreError(
+                f"{self.path}: damaged: it holds words or places that do not exist; encode the corpus again"
+            )
+        return words, *others
+
+
+def _within(array: NDArray[Any], count: int) -> bool:
+    return not array.size or bool(array.min() >= 0 and array.max() < count)
 
 
 @dataclass(frozen=True, eq=False)

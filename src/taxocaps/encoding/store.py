@@ -7,6 +7,7 @@ serves models with different vocabularies.
 
 import hashlib
 import json
+import math
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -15,10 +16,12 @@ from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
+from numpy.lib import format as npy
 from numpy.typing import NDArray
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from taxocaps._version import __version__
 from taxocaps.config import Config
@@ -32,6 +35,7 @@ from taxocaps.progress import Progress, silent
 from taxocaps.text.pipeline import TextConfig, TextPipeline
 from taxocaps.text.tokens import Tokens
 from taxocaps.text.vocabulary import Vocabulary, WordCounter
+from taxocaps.untrusted import check_depth, read_json, regular_files
 
 __all__ = ["FORMAT", "check_words", "is_store", "merge_stores", "open_store", "read_manifest", "write_store"]
 
@@ -226,29 +230,54 @@ def open_store(
     """
     path = Path(path)
     manifest = read_manifest(path)
+    try:
+        files = regular_files(path)
+    except FileError as error:
+        raise StoreError(str(error)) from error
     if encoder is None:
         encoders = _encoders_of(path, manifest)
     else:
         _check_options(path, manifest, encoder, flags)
         encoders = dict(encoder.encoders)
-    if not (path / _VOCABULARY).is_file():
-        raise StoreError(f"{path / _VOCABULARY}: is missing from the store; {_AGAIN}")
+    for name in (_VOCABULARY, _DOCUMENTS, *(f"{name}.npy" for name in manifest["arrays"])):
+        if name not in files:
+            raise StoreError(f"{path / name[:255]}: is missing from the store; {_AGAIN}")
     vocabulary = Vocabulary.load(path / _VOCABULARY)
     # Words forgotten while counting millions share one last entry that no vocabulary knows.
     words = (*vocabulary.words, "")
-    arrays: Any = _open_arrays(path, _TOKENS, manifest["arrays"])
-    tokens = Tokens(words, **arrays)
-    if len(tokens.offsets) and tokens.offsets[-1] != len(tokens.ids):
+    tokens = _tokens(path, words, manifest["arrays"])
+    encodings = {
+        name: one.encode(tokens) if one.stored is None else _encoding(path, name, one, tokens, manifest["arrays"])
+        for name, one in encoders.items()
+    }
+    found = EncodedDocuments(_Listing(path / _DOCUMENTS, len(tokens)), tokens, encodings, store=path)
+    found.release_pages()
+    return found
+
+
+def _tokens(path: Path, words: Sequence[str], described: Mapping[str, Any]) -> Tokens:
+    arrays: Any = _open_arrays(path, _TOKENS, described)
+    if set(arrays) != {"ids", "offsets", "sentence_ends"} or not (tokens := Tokens(words, **arrays)).is_sound:
         raise StoreError(f"{path}: damaged: the token arrays do not fit together; {_AGAIN}")
-    encodings = {}
-    for name, one in encoders.items():
-        if one.stored is None:
-            encodings[name] = one.encode(tokens)
-        else:
-            encodings[name] = one.stored(**_open_arrays(path, name, manifest["arrays"]))
-            if len(encodings[name].lengths) != len(tokens):
-                raise StoreError(f"{path / name}: damaged: it does not fit the tokens; {_AGAIN}")
-    return EncodedDocuments(_Listing(path / _DOCUMENTS), tokens, encodings)
+    return tokens
+
+
+def _encoding(path: Path, name: str, encoder: Encoder, tokens: Tokens, described: Mapping[str, Any]) -> Any:
+    """An encoding that a store keeps; what its arrays hold is looked at when it is read."""
+    assert encoder.stored is not None
+    arrays = _open_arrays(path, name, described)
+    offsets = arrays.get("offsets", np.zeros(0))
+    is_sound = (
+        set(arrays) == {field.name for field in fields(encoder.stored)}
+        and offsets.dtype == np.int64
+        and offsets.shape == (len(tokens) + 1,)
+        and offsets[0] == 0
+        and (np.diff(offsets) >= 0).all()
+        and all(array.ndim and len(array) == offsets[-1] for key, array in arrays.items() if key != "offsets")
+    )
+    if not is_sound:
+        raise StoreError(f"{path / name}: damaged: it does not fit the tokens; {_AGAIN}")
+    return encoder.stored(**arrays)
 
 
 def check_words(path: Path, pipeline: TextPipeline) -> None:
@@ -273,19 +302,40 @@ def read_manifest(path: Path) -> Mapping[str, Any]:
     """
     if not path.is_dir():
         raise StoreError(f"{path}: no store there; make one with: taxocaps encode CORPUS --out {path}")
+    if not (path / _MANIFEST).exists():
+        raise StoreError(f"{path}: not a store (no {_MANIFEST} in it)")
     try:
-        manifest = json.loads((path / _MANIFEST).read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise StoreError(f"{path}: not a store (no {_MANIFEST} in it)") from error
-    except (OSError, ValueError, RecursionError) as error:
+        found = read_json(path / _MANIFEST, dict[str, Any], most=_MOST_MANIFEST)
+        check_depth(found)
+    except (FileError, ValueError) as error:
         raise StoreError(f"{path / _MANIFEST}: cannot be read; {_AGAIN}") from error
-    found = manifest.get("format") if isinstance(manifest, dict) else None
-    if found != FORMAT:
-        raise StoreError(f"{path}: has the format {found!r}, not {FORMAT!r}; {_AGAIN}")
-    for key, kind in {"config": dict, "hashes": dict, "counts": dict, "arrays": dict, "encodings": list}.items():
-        if not isinstance(manifest.get(key), kind):
+    if found.get("format") != FORMAT:
+        raise StoreError(f"{path}: has the format {str(found.get('format'))[:80]!r}, not {FORMAT!r}; {_AGAIN}")
+    for key, kind in _SECTIONS.items():
+        if key not in found:
             raise StoreError(f"{path / _MANIFEST}: {key} is missing; {_AGAIN}")
-    return manifest  # type: ignore[no-any-return]
+        try:
+            TypeAdapter(kind).validate_python(found[key], strict=True)
+        except ValidationError:
+            raise StoreError(f"{path / _MANIFEST}: {key} is damaged; {_AGAIN}") from None
+    return dict(found)
+
+
+class _Described(BaseModel):
+    """An array in the manifest."""
+
+    dtype: str
+    shape: list[Annotated[int, Field(ge=0)]]
+
+
+_SECTIONS: Mapping[str, Any] = {
+    "config": dict[str, dict[str, Any]],
+    "hashes": dict[str, str],
+    "counts": dict[str, Annotated[int, Field(ge=0)]],
+    "arrays": dict[str, _Described],
+    "encodings": list[str],
+}
+_MOST_MANIFEST = 2**22
 
 
 class TokenCache:
@@ -512,21 +562,36 @@ def _listed(document: Document) -> str:
 
 @dataclass(frozen=True)
 class _Listing:
-    """The documents of a store, without their texts; read from disk for each iteration."""
+    """The documents of a store, without their texts; read from disk for each iteration.
+
+    Attributes:
+        path: The file.
+        count: How many there must be; None while the file is still being written.
+    """
 
     path: Path
+    count: int | None = None
 
     def __iter__(self) -> Iterator[Document]:
         names: dict[str, str] = {}  # one copy of each label, however many documents have it
+        done = 0
         try:
             with self.path.open(encoding="utf-8") as file:
-                for line in file:
-                    entry = json.loads(line)
-                    found = entry["labels"]
-                    labels = None if found is None else tuple(names.setdefault(name, name) for name in found)
-                    yield Document(id=entry["id"], labels=labels, split=entry["split"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
+                for done, line in enumerate(file, 1):  # noqa: B007 - counted
+                    yield _document(json.loads(line), names)
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise StoreError(f"{self.path}: cannot be read; {_AGAIN}") from error
+        if self.count not in (None, done):
+            raise StoreError(f"{self.path}: has {done:,} documents, but the store {self.count:,}; {_AGAIN}")
+
+
+def _document(entry: Any, names: dict[str, str]) -> Document:
+    found, id, split = entry["labels"], entry["id"], entry["split"]
+    for value in (id, split, *(found or ())):
+        if not isinstance(value, str | None):
+            raise TypeError("ids, labels and splits are texts")
+    labels = None if found is None else tuple(names.setdefault(name, name) for name in found)
+    return Document(id=id, labels=labels, split=split)
 
 
 def _document_name(folder: Path, source: str, index: int) -> str:
@@ -548,24 +613,38 @@ def _open_arrays(path: Path, name: str, described: Mapping[str, Any]) -> dict[st
     return found
 
 
-def _open_array(file: Path, described: Any) -> NDArray[Any]:
+def _open_array(file: Path, described: Mapping[str, Any]) -> NDArray[Any]:
+    """An array of plain numbers, memory-mapped; its header and its size must be as the manifest has them."""
     try:
-        # An array without rows cannot be mapped, but is small enough to read.
-        is_small = file.stat().st_size < 1_024
-        array: NDArray[Any] = np.load(file, mmap_mode=None if is_small else "r", allow_pickle=False)
-    except FileNotFoundError as error:
-        raise StoreError(f"{file}: is missing from the store; {_AGAIN}") from error
+        with file.open("rb") as opened:
+            if npy.read_magic(opened) != (1, 0):
+                raise ValueError("not as stores are written")
+            shape, is_transposed, dtype = npy.read_array_header_1_0(opened, max_header_size=_LONGEST_HEADER)
+            start = opened.tell()
     except Exception as error:  # a damaged header can fail in a dozen ways
         raise StoreError(f"{file}: damaged or cut off; {_AGAIN}") from error
-    expected = described if isinstance(described, dict) else {}
-    if list(array.shape) != expected.get("shape") or str(array.dtype) != expected.get("dtype"):
+    if (
+        list(shape) != described["shape"]
+        or str(dtype) != described["dtype"]
+        or is_transposed
+        or dtype.kind not in "biuf"
+    ):
         raise StoreError(f"{file}: does not match {_MANIFEST}; {_AGAIN}")
-    return array
+    if file.stat().st_size != start + math.prod(shape) * dtype.itemsize:
+        raise StoreError(f"{file}: damaged or cut off; {_AGAIN}")
+    if not math.prod(shape):  # nothing that could be mapped
+        return np.zeros(shape, dtype)
+    return np.memmap(file, dtype, "r", start, shape)
+
+
+_LONGEST_HEADER = 1_000
 
 
 def _encoders_of(path: Path, manifest: Mapping[str, Any]) -> dict[str, Encoder]:
     encoders = {}
     for name in manifest["encodings"]:
+        if name not in ENCODERS:
+            raise StoreError(f"{path / _MANIFEST}: there is no encoding {name[:80]!r}; {_AGAIN}")
         kind = ENCODERS[name]
         encoders[name] = kind(kind.Config.model_validate(manifest["config"].get(kind.Config.section, {})))
     return encoders

@@ -5,7 +5,7 @@ A label has one or several names, its terms. Four things are measured: which of 
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from taxocaps.arrays import ModelArrays
 from taxocaps.corpus.document import Document
-from taxocaps.encoding.bag import BagConfig, BagOfWords
+from taxocaps.encoding.bag import IDF_BOUNDS, BagConfig, BagOfWords
 from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
-from taxocaps.errors import ModelError
 from taxocaps.linear.model import dense_product
 from taxocaps.taxonomy.tree import Taxonomy
 from taxocaps.text.pipeline import TextConfig, TextPipeline
@@ -126,14 +126,12 @@ class LabelNames:
         self.characters.vocabulary.save(folder / "name_characters.tsv")
         return {"names.words": self.words.idf, "names.characters": self.characters.idf}
 
-    def load(self, folder: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    def load(self, folder: Path, arrays: ModelArrays) -> None:
         """Read what `save` wrote."""
         bags = []
         for name, config in (("words", _WORDS), ("characters", _CHARACTERS)):
-            path, idf = folder / f"name_{name}.tsv", arrays[f"names.{name}"]
-            vocabulary = Vocabulary.load(path)
-            if idf.shape != (len(vocabulary.words),):
-                raise ModelError(f"{path}: does not fit the weights of this model")
+            vocabulary = Vocabulary.load(folder / f"name_{name}.tsv")
+            idf = arrays.dense(f"names.{name}", np.float64, (len(vocabulary.words),), *IDF_BOUNDS)
             bags.append(BagOfWords(vocabulary, idf, config))
         self._take(*bags)
 

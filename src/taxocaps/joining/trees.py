@@ -121,8 +121,13 @@ class Trees:
             and (children > np.tile(index[inner], 2)).all()
             and (children < count).all()
             and ((self.features[inner] >= 0) & (self.features[inner] < width)).all()
-            and np.isfinite(self.values).all()
+            and all(np.abs(one).max(initial=0) <= _GREATEST for one in (self.values, self.baseline))
+            and not np.isnan(self.thresholds).any()
         )
+
+
+_GREATEST = 1e9
+"""No leaf has a greater value: the sum of all trees is a number, too."""
 
 
 def fit_trees(

@@ -57,10 +57,12 @@ class Method:
     Attributes:
         prepare: Takes a task; its classifiers have K rows of weights, and what they stand for depends on the method.
         scores: Turns margins, [n, K], into scores, float32 [n, L], from 0 to 1.
+        rows: The number of classifiers, K, for some labels.
     """
 
     prepare: Callable[[LinearTask], Classifiers]
     scores: Callable[[NDArray[np.float32], Classes], NDArray[np.float32]]
+    rows: Callable[[Classes], int] = len
 
     def fit(self, task: LinearTask) -> LinearWeights:
         """The weights of classifiers fitted to all documents of a task."""
@@ -70,9 +72,13 @@ class Method:
 METHODS: Mapping[str, Method] = MappingProxyType(
     {
         "flat": Method(OneVsRest, logistic_scores),
-        "top_down": Method(partial(_Refitted, method=fit_top_down), top_down_scores),
+        "top_down": Method(
+            partial(_Refitted, method=fit_top_down), top_down_scores, lambda all: len(Nodes.of(all)) + len(all)
+        ),
         "recursive": Method(partial(_Refitted, method=fit_recursive), logistic_scores),
-        "structured": Method(partial(_Refitted, method=fit_structured), structured_scores),
+        "structured": Method(
+            partial(_Refitted, method=fit_structured), structured_scores, lambda all: len(Nodes.of(all))
+        ),
     }
 )
 """The methods, by `LinearConfig.structure`."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -345,8 +345,7 @@ def apply_hierarchy(chosen: NDArray[np.bool_], hierarchy: Hierarchy, classes: Cl
         bool [documents, L].
     """
     if hierarchy == "add-ancestors":
-        closed: NDArray[np.bool_] = (csr_array(chosen) @ classes.closure).toarray()
-        return closed
+        return raise_ancestors(chosen, classes)
     if hierarchy == "drop-orphans":
         chosen = chosen.copy()
         for label, parents in enumerate(classes.parents):  # parents come before their children
@@ -355,30 +354,29 @@ def apply_hierarchy(chosen: NDArray[np.bool_], hierarchy: Hierarchy, classes: Cl
     return chosen
 
 
-def raise_ancestors(scores: Scores, classes: Classes) -> Scores:
+Values = TypeVar("Values", bound=NDArray[Any])
+
+
+def raise_ancestors(scores: Values, classes: Classes) -> Values:
     """Scores that fit the hierarchy: a label is at least as probable as every label below it.
 
-    Each score becomes the largest of its own and those of the descendants that are columns.
+    Each score becomes the largest of its own and those of the descendants that are columns; the root keeps its own.
+    Labels that are chosen or not choose their ancestors in the same way.
 
     Args:
-        scores: float32 [documents, L].
+        scores: float32 or bool [documents, L].
         classes: The labels of the columns.
 
     Returns:
-        float32 [documents, L]; `scores` itself if no column is below another.
+        [documents, L]; `scores` itself if no column is below another.
     """
-    below = classes.descendants
-    if below.nnz == len(classes):
+    if not classes.families:
         return scores
-    raised = np.empty_like(scores)
-    step = max(1, _SCORES_AT_ONCE // below.nnz)
-    for start in range(0, len(scores), step):
-        part = slice(start, start + step)
-        np.maximum.reduceat(scores[part, below.indices], below.indptr[:-1], axis=1, out=raised[part])
-    return raised
-
-
-_SCORES_AT_ONCE = 4_000_000
+    raised: Any = scores.copy()
+    for parents, children, starts in classes.families:
+        below = np.maximum.reduceat(raised[:, children], starts, axis=1)
+        raised[:, parents] = np.maximum(raised[:, parents], below)
+    return raised  # type: ignore[no-any-return]
 
 
 def add_ancestors(scores: Mapping[str, float], taxonomy: Taxonomy) -> dict[str, float]:
@@ -396,8 +394,8 @@ def add_ancestors(scores: Mapping[str, float], taxonomy: Taxonomy) -> dict[str, 
     {'crude': 0.9, 'trade': 0.9, 'oil': 0.9}
     """
     found = dict(scores)
-    for label, score in scores.items():
-        for ancestor in taxonomy.ancestors(label):
-            if ancestor != taxonomy.root:
-                found[ancestor] = max(found.get(ancestor, 0.0), score)
+    for label in reversed(taxonomy.with_ancestors(scores)):  # children come before their parents
+        for parent in taxonomy.parents(label):
+            if parent != taxonomy.root:
+                found[parent] = max(found.get(parent, 0.0), found[label])
     return found

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pydantic import SerializeAsAny, field_validator, model_validator
 from scipy.sparse import csr_array
 
+from taxocaps.arrays import ModelArrays, reading_arrays
 from taxocaps.config import Between, Duration
 from taxocaps.encoding.documents import EncodedDocuments
 from taxocaps.errors import ConfigError, CorpusError, ModelError
@@ -397,21 +398,15 @@ class JoinedScorer(Scorer):
         (folder / _WEIGHTS).chmod(0o644)
 
     def _load(self, folder: Path) -> None:
-        from safetensors.numpy import load_file
-
-        try:
-            arrays = load_file(folder / _WEIGHTS)
-            self.counts, self._names = arrays["counts"], self._label_names()
-            self._take(list(self.members), int(arrays["candidates"][0]))
+        with reading_arrays(folder / _WEIGHTS):
+            arrays = ModelArrays.read(folder / _WEIGHTS)
+            self.counts = arrays.dense("counts", np.int64, (len(self.classes),), 0, 2**53)
+            candidates = int(arrays.dense("candidates", np.int64, (1,), 1, 2**31)[0])
+            self._names = self._label_names()
+            self._take(list(self.members), candidates)
             if self._names is not None:
                 self._names.load(folder, arrays)
-            self.trees = Trees.from_arrays(arrays, len(self.evidence.features))
-            if self.counts.shape != (len(self.classes),):
-                raise ValueError("the counts do not fit the labels")
-        except ModelError:
-            raise
-        except Exception as error:  # a damaged archive can fail in a dozen ways
-            raise ModelError(f"{folder / _WEIGHTS}: damaged, or not the weights of this model") from error
+            self.trees = Trees.from_arrays(arrays.arrays, len(self.evidence.features))
 
 
 def _chunks(count: int, width: int) -> Iterator[NDArray[np.int64]]:

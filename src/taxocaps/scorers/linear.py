@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from taxocaps.arrays import ModelArrays, reading_arrays
 from taxocaps.config import Between
-from taxocaps.encoding.bag import BagConfig, BagOfWords
+from taxocaps.encoding.bag import IDF_BOUNDS, BagConfig, BagOfWords
 from taxocaps.encoding.documents import EncodedDocuments
 from taxocaps.errors import CorpusError, ModelError
 from taxocaps.linear.config import LinearConfig
@@ -207,17 +208,13 @@ class LinearScorer(Scorer):
         (folder / _WEIGHTS).chmod(0o644)
 
     def _load(self, folder: Path) -> None:
-        from safetensors.numpy import load_file
-
         vocabulary = Vocabulary.load(folder / _VOCABULARY)
-        try:
-            arrays = load_file(folder / _WEIGHTS)
-            parts = tuple(arrays[f"coef.{name}"] for name in ("data", "indices", "indptr"))
-            coef = csr_array(parts, shape=(len(arrays["intercept"]), len(vocabulary.words)))
-            self.weights = LinearWeights(coef, arrays["intercept"])
-            self._take(BagOfWords(vocabulary, arrays["idf"], self.config.bag))
-        except Exception as error:  # a damaged archive can fail in a dozen ways
-            raise ModelError(f"{folder / _WEIGHTS}: damaged, or not the weights of this model") from error
+        with reading_arrays(folder / _WEIGHTS):
+            arrays = ModelArrays.read(folder / _WEIGHTS)
+            rows, words = METHODS[self.config.linear.structure].rows(self.classes), len(vocabulary.words)
+            coef = arrays.sparse("coef", np.float32, (rows, words))
+            self.weights = LinearWeights(coef, arrays.dense("intercept", np.float32, (rows,)))
+            self._take(BagOfWords(vocabulary, arrays.dense("idf", np.float64, (words,), *IDF_BOUNDS), self.config.bag))
 
     def _take(self, bag: BagOfWords) -> None:
         self.bag, self.vocabulary = bag, bag.vocabulary

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.labels import Classes, LabelLists, label_matrix
 from taxocaps.encoding.documents import EncodedDocuments
-from taxocaps.errors import CorpusError
+from taxocaps.errors import CorpusError, ModelError
 from taxocaps.metrics.calibration import calibration_error
 from taxocaps.metrics.classification import AddedLabels, label_counts
 from taxocaps.metrics.diagnosis import Diagnosis, diagnose
@@ -40,6 +40,8 @@ from taxocaps.taxonomy.tree import VIRTUAL_ROOT
 
 __all__ = ["FittedModel", "ModelName", "fit_model", "hold_out"]
 
+_DEEPEST = 500
+"""Labels that are further below the root are shown without their paths."""
 _AS_TRAINED = DecisionOptions()
 
 
@@ -106,14 +108,19 @@ class FittedModel:
 
     def raw_scores(self, documents: EncodedDocuments) -> NDArray[np.float32]:
         """Scores as the scorer gives them, such as capsule lengths; float32 [documents, L]."""
-        return self.scorer.scores(documents)
+        scores = self.scorer.scores(documents)
+        if not np.isfinite(scores).all():
+            raise ModelError(
+                "the model's weights make scores that are no numbers; copy the model again, or train it anew"
+            )
+        return scores
 
     def own_scores(self, documents: EncodedDocuments) -> NDArray[np.float32]:
         """Calibrated scores of each label by itself, by which labels are chosen; float32 [documents, L].
 
         They are 0 for a document without words.
         """
-        return _calibrated(self.calibration, self.scorer.scores(documents))
+        return _calibrated(self.calibration, self.raw_scores(documents))
 
     def scores(self, documents: EncodedDocuments) -> NDArray[np.float32]:
         """Scores as they are shown, see `consistent`; float32 [documents, L]."""
@@ -206,6 +213,11 @@ class FittedModel:
         labels = (ScoredLabel(label, name, -score, paths, unseen) for score, _, label, name, paths, unseen in shown)
         return Prediction(id, tuple(labels), is_calibrated=self.is_calibrated)
 
+    def _paths(self, label: str) -> tuple[tuple[str, ...], ...]:
+        """The paths to a label; none to one so deep that all its ancestors with their paths would fill the memory."""
+        taxonomy = self.classes.taxonomy
+        return taxonomy.paths(label) if taxonomy.depth(label) <= _DEEPEST else ()
+
     @cached_property
     def _shown(self) -> "_ShownLabels":
         return _ShownLabels(self)
@@ -215,7 +227,7 @@ class FittedModel:
         """The columns that are given by their names alone: no document carries them or a label they are added to."""
         is_known = self.counts > 0
         if self.hierarchy == "add-ancestors":
-            is_known = is_known @ self.classes.closure
+            is_known = raise_ancestors(is_known[None], self.classes)[0]
         return frozenset(self.classes.names[column] for column in np.flatnonzero(~is_known).tolist())
 
     def card(self, name: str | None = None) -> ModelCard:
@@ -315,7 +327,7 @@ class _ShownLabels(dict[str, tuple[int, str, str, tuple[tuple[str, ...], ...], b
     def __missing__(self, label: str) -> tuple[int, str, str, tuple[tuple[str, ...], ...], bool]:
         model, taxonomy = self._model, self._model.classes.taxonomy
         is_unseen = label in model._unseen
-        found = self[label] = (taxonomy.position(label), label, model.title(label), taxonomy.paths(label), is_unseen)
+        found = self[label] = (taxonomy.position(label), label, model.title(label), model._paths(label), is_unseen)
         return found
 
 

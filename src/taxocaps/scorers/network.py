@@ -1,6 +1,6 @@
 """Networks as scorers: vocabulary, word vectors and label vectors, then training with Lightning."""
 
-import os
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -12,12 +12,13 @@ import torch
 from numpy.typing import NDArray
 from pydantic import create_model
 
+from taxocaps.arrays import check_finite, reading_arrays
 from taxocaps.config import Config
 from taxocaps.encoding.documents import EncodedDocuments
 from taxocaps.encoding.encoders import ENCODERS, Encoding
 from taxocaps.encoding.pieces import EncoderConfig
 from taxocaps.encoding.words import count_words, learn_vectors, vocabulary_ids
-from taxocaps.errors import ConfigError, CorpusError, ModelError, TaxoCapsError
+from taxocaps.errors import ConfigError, CorpusError, ModelError
 from taxocaps.linear.model import Nodes
 from taxocaps.metrics.calibration import logit
 from taxocaps.nn.network import UNKNOWN, Estimate, Network, Sizes
@@ -28,6 +29,7 @@ from taxocaps.scorers.base import CrossFit, Examples, FitContext, ModelConfig, S
 from taxocaps.scorers.decision import Calibration, HeldOut, count_labels, fit_calibration
 from taxocaps.scorers.folds import document_folds
 from taxocaps.scorers.linear import LinearModelConfig, LinearScorer
+from taxocaps.scorers.model_folder import available_memory
 from taxocaps.scorers.objectives import OBJECTIVES, LossConfig
 from taxocaps.scorers.pretrained import copy_encoder, describe_tuning, load_reader, seconds_to_read
 from taxocaps.taxonomy.embedding import LabelVectorsConfig, train_label_vectors, unit_vectors
@@ -39,6 +41,7 @@ from taxocaps.training.config import TrainingConfig
 
 __all__ = ["NetworkInputs", "NetworkModelConfig", "NetworkScorer", "PriorConfig", "describe_memory"]
 
+_LOG = logging.getLogger("taxocaps")
 _PER_DOCUMENT, _PER_LABEL = 4e-3, 1e-5
 """Seconds of one core for a document in an epoch, and what each label adds: networks of usual sizes are much alike."""
 _VOCABULARY, _WEIGHTS, _ENCODER = "vocabulary.tsv", "weights.safetensors", "encoder"
@@ -340,15 +343,14 @@ class NetworkScorer(Scorer):
         from safetensors.torch import load_file
 
         self.vocabulary = Vocabulary.load(folder / _VOCABULARY)
-        try:
+        with reading_arrays(folder / _WEIGHTS):
             weights = load_file(folder / _WEIGHTS)
             D = weights[f"network.{_network_type(self.config).word_vectors_name}"].shape[1]
+            with torch.device("meta"):  # shapes without memory: options may ask for any size
+                expected = self._make_objective(D, pretrained=False).state_dict()
+            _check_weights(weights, expected, len(self.classes))
             self.objective = self._make_objective(D, pretrained=False)
             self.objective.load_state_dict(weights)
-        except TaxoCapsError:  # such as a tokenizer that is not installed
-            raise
-        except Exception as error:  # a damaged archive can fail in a dozen ways
-            raise ModelError(f"{folder / _WEIGHTS}: damaged, or not the weights of this model") from error
 
     def load(self, folder: Path) -> Self:
         """Read what `save` wrote; the linear model and the pre-trained encoder, too, if there were any."""
@@ -495,7 +497,7 @@ class NetworkScorer(Scorer):
         others = np.setdiff1d(np.arange(len(nodes)), nodes.own)
         index = np.argsort(np.concatenate([nodes.own, others]))  # of each node, its column or what comes after
         edges = [(index[parent], index[child]) for child, above in enumerate(nodes.parents) for parent in above]
-        return torch.tensor(np.array(edges, np.int64)).view(-1, 2).T  # [2, E]
+        return torch.from_numpy(np.array(edges, np.int64)).view(-1, 2).T  # [2, E]
 
     def _label_vectors(self, context: FitContext) -> torch.Tensor | None:
         """The vectors of the labels, of length 1; None if all labels weigh the same."""
@@ -515,6 +517,26 @@ class NetworkScorer(Scorer):
         if loss.control == "permuted":
             positions = np.random.default_rng(self.seed).permutation(positions).tolist()
         return torch.from_numpy(unit_vectors(vectors[positions]))
+
+
+def _check_weights(found: Mapping[str, torch.Tensor], expected: Mapping[str, torch.Tensor], labels: int) -> None:
+    """Make sure that weights are those of a network before any memory is taken for it.
+
+    Raises:
+        ValueError: If they are not, or are no numbers.
+    """
+    if found.keys() != expected.keys():
+        raise ValueError(f"there should be {len(expected):,} arrays, by the names of the network")
+    for name, tensor in found.items():
+        wanted = expected[name]
+        if (tensor.shape, tensor.dtype) != (wanted.shape, wanted.dtype):
+            raise ValueError(
+                f"{name} is {tensor.dtype} of the shape {tuple(tensor.shape)}, not {wanted.dtype} {tuple(wanted.shape)}"
+            )
+        if tensor.is_floating_point():
+            check_finite(name, tensor.numpy())
+        elif tensor.ndim and not (int(tensor.min()) >= 0 and int(tensor.max()) < labels):  # whole numbers are columns
+            raise ValueError(f"{name} has numbers that are no labels")
 
 
 def _too_few(documents: int) -> Iterator[str]:
@@ -545,18 +567,11 @@ def describe_memory(estimate: Estimate, batch_size: int, available: int | None =
         batch_size: Documents of a step.
         available: Bytes of memory; by default those of this machine.
     """
-    available = _available_memory() if available is None else available
+    available = available_memory() if available is None else available
     line = f"the network has {estimate.parameters:,} weights; training takes about {_gigabytes(estimate.memory)}"
     if available is None or estimate.memory < available:
         return line
     return f"{line}, but there are {_gigabytes(available)}; try {' and '.join(_advice(estimate, batch_size))}"
-
-
-def _available_memory() -> int | None:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # not a Unix system
-        return None
 
 
 def _advice(estimate: Estimate, batch_size: int) -> list[str]:
@@ -579,7 +594,13 @@ def _encoder_of(config: Any) -> EncoderConfig | None:
     return found if found is not None and found.folder is not None else None
 
 
+@cache
 def _device(name: str) -> str:
-    if name != "auto":
+    """The device to compute scores on: a model that was trained on one may be used where there is none."""
+    has = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if has.get(name):
         return name
-    return "cuda" if torch.cuda.is_available() else "cpu"
+    found = "cuda" if has["cuda"] else "cpu"
+    if name != "auto":
+        _LOG.warning("training.device=%s is not available on this machine; %s is used", name, found)
+    return found

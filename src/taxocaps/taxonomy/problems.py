@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict, deque
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from taxocaps.taxonomy.terms import Term, collect_terms
 
@@ -25,8 +26,7 @@ _SHOWN = 12
 """Maximum number of labels and lines of a cycle in a message."""
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(NamedTuple):
     """An edge from `parent` to `child`, or only a mention of the label `child` if `parent` is None."""
 
     parent: str | None

@@ -169,14 +169,14 @@ class Taxonomy:
         """All labels above; a virtual root is not among them."""
         found = self._known_ancestors.get(name)
         if found is None:
-            found = self._ordered(_reachable(name, self.parents))
+            found = self._ordered(_reachable([name], self.parents))
             if len(found) <= _CACHED:
                 self._known_ancestors[name] = found
         return found
 
     def descendants(self, name: str) -> tuple[str, ...]:
         """All labels below."""
-        return self._ordered(_reachable(name, self.children))
+        return self._ordered(_reachable([name], self.children))
 
     def depth(self, name: str) -> int:
         """The smallest number of edges between `root`, virtual or not, and the label."""
@@ -242,8 +242,8 @@ class Taxonomy:
 
     def with_ancestors(self, labels: Iterable[str]) -> tuple[str, ...]:
         """The labels and all their ancestors; `root` is included only if it is given."""
-        given = dict.fromkeys(labels)
-        found = set(given).union(*map(self.ancestors, given))
+        given = set(labels)
+        found = given | (_reachable(given, self.parents) if len(given) != 1 else set(self.ancestors(*given)))
         if self.root not in given:
             found.discard(self.root)
         return self._ordered(found)
@@ -429,14 +429,14 @@ def _levels(roots: Iterable[str], children: Neighbours) -> list[list[str]]:
     return found
 
 
-def _reachable(name: str, step: Callable[[str], Iterable[str]]) -> set[str]:
-    """Everything that can be reached from `name` by repeated steps, without itself.
+def _reachable(names: Iterable[str], step: Callable[[str], Iterable[str]]) -> set[str]:
+    """Everything that can be reached from some labels by one step or more.
 
-    >>> sorted(_reachable("a", {"a": ("b",), "b": ("c",), "c": ()}.__getitem__))
+    >>> sorted(_reachable(["a"], {"a": ("b",), "b": ("c",), "c": ()}.__getitem__))
     ['b', 'c']
     """
     reached: set[str] = set()
-    waiting = list(step(name))
+    waiting = [found for name in names for found in step(name)]
     while waiting:
         found = waiting.pop()
         if found not in reached:

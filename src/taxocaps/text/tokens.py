@@ -50,6 +50,25 @@ class Tokens:
         """The number of documents."""
         return len(self.offsets) - 1
 
+    @property
+    def is_sound(self) -> bool:
+        """Whether the arrays fit together, which those of a damaged file may not."""
+        ids, offsets, ends = self.ids, self.offsets, self.sentence_ends
+        shapes = [(array.dtype.str, array.ndim) for array in (ids, offsets, ends)]
+        if shapes != [(np.dtype(kind).str, 1) for kind in (np.int32, np.int64, np.int64)] or not len(offsets):
+            return False
+        document_ends = np.unique(offsets)[1:]
+        places = np.minimum(np.searchsorted(ends, document_ends), len(ends) - 1)
+        return bool(
+            offsets[0] == 0
+            and offsets[-1] == len(ids)
+            and (np.diff(offsets) >= 0).all()
+            and (np.diff(ends, prepend=0) > 0).all()
+            and (not len(document_ends) or (len(ends) and (ends[places] == document_ends).all()))
+            and (ends[-1:] <= len(ids)).all()
+            and (not len(ids) or (ids.min() >= 0 and ids.max() < len(self.words)))
+        )
+
     def documents(self) -> Iterator[list[str]]:
         """Yield the words of each document."""
         word = self.words.__getitem__
@@ -162,7 +181,7 @@ class Tokens:
                 chunk = cls(words, arrays["ids"], arrays["offsets"], arrays["sentence_ends"])
             except Exception as error:  # a damaged archive can fail in a dozen ways
                 raise StoreError(f"{path}: not a file of tokens, or damaged; encode the corpus again") from error
-        if not _is_sound(chunk):
+        if not chunk.is_sound:
             raise StoreError(f"{path}: the tokens do not fit together; encode the corpus again")
         return chunk
 
@@ -267,24 +286,6 @@ def _cut(text: str, lengths: NDArray[np.int32]) -> tuple[str, ...]:
     if int(lengths.sum()) != len(text):
         raise ValueError("lengths do not fit the letters")
     return tuple(text[end - length : end] for end, length in zip(ends.tolist(), lengths.tolist(), strict=True))
-
-
-def _is_sound(chunk: Tokens) -> bool:
-    """Whether the arrays of a chunk fit together."""
-    ids, offsets, ends = chunk.ids, chunk.offsets, chunk.sentence_ends
-    shapes = [(array.dtype.str, array.ndim) for array in (ids, offsets, ends)]
-    if shapes != [(np.dtype(kind).str, 1) for kind in (np.int32, np.int64, np.int64)] or not len(offsets):
-        return False
-    document_ends = np.unique(offsets)[1:]
-    return bool(
-        offsets[0] == 0
-        and offsets[-1] == len(ids)
-        and (np.diff(offsets) >= 0).all()
-        and (np.diff(ends, prepend=0) > 0).all()
-        and np.isin(document_ends, ends).all()
-        and (ends[-1:] <= len(ids)).all()
-        and ((ids >= 0) & (ids < len(chunk.words))).all()
-    )
 
 
 Span = tuple[int, int] | None

@@ -22,6 +22,8 @@ __all__ = ["Vocabulary", "VocabularyConfig", "WordCounter"]
 
 # What cannot stand as it is in a line `word<TAB>count`; ready tokens may hold anything.
 _UNSAFE = re.compile(r"[\\\t\n\r\ufeff\ud800-\udfff]")
+_DIGITS = 18
+"""Of a count: no corpus has more words."""
 _ESCAPED = re.compile(r"\\(?:[\\tnr]|u[0-9a-f]{4})")
 
 
@@ -181,7 +183,7 @@ def _sound_rows(path: Path) -> tuple[list[str], list[int]] | None:
 
 def _row(path: Path, number: int, line: str) -> tuple[str, int]:
     word, _, count = line.partition("\t")
-    found = int(count) if count.isascii() and count.isdigit() else 0
+    found = int(count) if count.isascii() and count.isdigit() and len(count) <= _DIGITS else 0
     if not (word and found and is_decodable(word)):
         raise _damaged(path, number, "not a word, a tab and a count")
     return _unescape(word) if "\\" in word else word, found

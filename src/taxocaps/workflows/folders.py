@@ -175,7 +175,7 @@ class TrainingFolder:
         new = {path.name for path in self.result.iterdir()}
         for name in old_names:
             old = self._out / name
-            if old.is_dir():
+            if old.is_dir() and not old.is_symlink():
                 shutil.rmtree(old)
             elif name not in new:
                 old.unlink(missing_ok=True)

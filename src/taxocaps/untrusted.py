@@ -1,0 +1,178 @@
+"""Files that may come from a stranger: regular files of one folder, no larger than expected, parsed within bounds."""
+
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from taxocaps.errors import FileError
+
+__all__ = ["check_depth", "load_yaml", "read_bounded", "read_json", "regular_files"]
+
+T = TypeVar("T")
+
+_MEGABYTE = 2**20
+_MOST_FILES = 10_000
+_MOST_JSON = 256 * _MEGABYTE
+"""Bytes of a JSON file: the names of some million labels."""
+_DEEPEST = 32
+"""Levels of sections, lists and values in a configuration file."""
+_LONGEST_VALUE = 3_500
+"""Characters of a value in a YAML file: no number, however it is written, then has more digits than Python prints."""
+
+
+def regular_files(folder: Path) -> dict[str, int]:
+    """The files of a folder and of those inside it, by their names relative to it, and their sizes in bytes.
+
+    What is hidden is left out: nothing reads it. After this, whatever is opened by one of these names is a file of the
+    folder itself, and reading it comes to an end.
+
+    Args:
+        folder: The folder; it may be a link itself.
+
+    Raises:
+        FileError: For a link that leads out of the folder or to a folder, and for what is neither a file nor a folder,
+            such as a pipe or a device.
+    """
+    root = folder.resolve()
+    found: dict[str, int] = {}
+    for path in _entries(root):
+        status = path.stat() if path.exists() else path.lstat()
+        if path.is_symlink() and not (stat.S_ISREG(status.st_mode) and path.resolve().is_relative_to(root)):
+            raise FileError(f"{_shown(folder, root, path)}: is a link that leads elsewhere; put the file itself there")
+        if not stat.S_ISREG(status.st_mode):
+            raise FileError(f"{_shown(folder, root, path)}: is neither a file nor a folder; remove it")
+        found[path.relative_to(root).as_posix()] = status.st_size
+        if len(found) > _MOST_FILES:
+            raise FileError(f"{folder}: has more than {_MOST_FILES:,} files; give a folder that holds nothing else")
+    return found
+
+
+def read_bounded(path: Path, most: int) -> bytes:
+    """The content of a regular file.
+
+    Args:
+        path: The file.
+        most: Bytes that it may have.
+
+    Raises:
+        FileError: If it cannot be read, is no regular file, or larger.
+    """
+    try:
+        # A pipe that nobody writes to would otherwise be waited for.
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise FileError(f"{path}: is not a regular file; give one")
+            if status.st_size > most:
+                raise FileError(f"{path}: has {status.st_size:,} bytes; at most {most:,} are read")
+            return file.read(most)
+    except OSError as error:
+        raise FileError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def read_json(path: Path, kind: Any, *, most: int = _MOST_JSON) -> Any:
+    """A JSON file as values of a type that pydantic knows; numbers and nesting have bounds.
+
+    Args:
+        path: The file.
+        kind: What it must hold, such as `dict[str, int]` or a pydantic model.
+        most: Bytes that it may have.
+
+    Raises:
+        FileError: If it cannot be read, or holds something else; the first problem is told.
+    """
+    content = read_bounded(path, most)
+    try:
+        return _adapter(kind).validate_json(content)
+    except ValidationError as error:
+        raise FileError(f"{path}: damaged: {_problem(error)}") from None
+
+
+def load_yaml(text: str) -> Any:
+    """The value of a YAML text without aliases, by which a few lines can stand for gigabytes.
+
+    Raises:
+        ValueError: If it is not YAML, or not as simple as that.
+    """
+    import yaml
+
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    depth = 0
+    try:
+        for event in yaml.parse(text, Loader=loader):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if problem := _event_problem(event, depth):
+                raise ValueError(f"line {event.start_mark.line + 1}: {problem}")
+        return yaml.load(text, Loader=loader)
+    except (yaml.YAMLError, RecursionError, OverflowError) as error:
+        raise ValueError(" ".join(str(error).split())) from error
+
+
+def _event_problem(event: Any, depth: int) -> str | None:
+    """Why a part of a YAML text is not read, before it becomes a value."""
+    if getattr(event, "anchor", None) is not None:  # of an alias, or of what it would stand for
+        return "anchors (&) and aliases (*) are not read"
+    if len(getattr(event, "value", None) or "") > _LONGEST_VALUE:
+        return f"a value of more than {_LONGEST_VALUE:,} letters"
+    return f"nested in more than {_DEEPEST} levels" if depth > _DEEPEST else None
+
+
+def check_depth(value: Any) -> None:
+    """Refuse values that are nested so deep that whoever walks through them by recursion would fail.
+
+    Raises:
+        ValueError: If they are.
+    """
+    level = [value]
+    for _ in range(_DEEPEST):
+        level = [item for one in level for item in _items(one)]
+        if not level:
+            return
+    raise ValueError(f"nested in more than {_DEEPEST} levels")
+
+
+def _items(value: Any) -> Iterator[Any]:
+    if isinstance(value, Mapping):
+        yield from value.values()
+    elif isinstance(value, list | tuple | set):
+        yield from value
+
+
+def _entries(folder: Path) -> Iterator[Path]:
+    """All that is in a folder and in those inside it, but for these folders themselves."""
+    waiting = [folder]
+    while waiting:
+        for entry in sorted(waiting.pop().iterdir()):
+            if entry.name.startswith("."):
+                continue
+            if entry.is_dir() and not entry.is_symlink():
+                waiting.append(entry)
+            else:
+                yield entry
+
+
+def _shown(folder: Path, root: Path, path: Path) -> Path:
+    return folder / path.relative_to(root)
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def _problem(error: ValidationError) -> str:
+    """The first problem in a few words, with its place."""
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    place = ".".join(_short(part) for part in first["loc"])
+    return f"{place}: {first['msg']}" if place else str(first["msg"])
+
+
+def _short(part: object) -> str:
+    text = str(part)
+    return text if len(text) <= 80 else f"{text[:80]}..."
