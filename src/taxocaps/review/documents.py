@@ -1,0 +1,65 @@
+"""Documents that say nothing, or say it in another language."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+
+from taxocaps.text.languages import stop_list_code
+from taxocaps.text.normalize import load_stop_words, stop_word_languages
+
+__all__ = ["LanguageGuesser"]
+
+_WORD = re.compile(r"[^\W\d_]+")
+_CHARACTERS = 5_000
+"""Of a long text the beginning is enough."""
+
+_FEWEST = 5
+"""Function words that another language must have in a text, at least."""
+_SHARE = 0.12
+"""The share of words of another language that are its function words, at least; in running text it is a third."""
+_TIMES = 3.0
+"""How many times as many they must be as those of the expected language."""
+
+
+class LanguageGuesser:
+    """Guesses the language of a text by its function words, where they speak clearly against the expected language.
+
+    A word that is in the lists of several languages counts for each of them by its part. Languages without a list of
+    stop words are not recognised.
+
+    >>> guess = LanguageGuesser("en")
+    >>> guess("Der Bericht ist nicht von dem Amt, und er wird auch nicht mehr von ihm sein.")
+    'de'
+    >>> guess("The report is not by the office, and it will not be.") is None
+    True
+    """
+
+    def __init__(self, language: str) -> None:
+        """Prepare to find what is not in `language`."""
+        self.expected = stop_list_code(language)
+        self.is_able = self.expected in stop_word_languages()
+        self._weights = _weights() if self.is_able else {}
+
+    def __call__(self, text: str) -> str | None:
+        """The code of the language, if it is another one than expected; else None."""
+        words = [word.lower() for word in _WORD.findall(text[:_CHARACTERS])]
+        found: Counter[str] = Counter()
+        hits: Counter[str] = Counter()
+        for word in words:
+            for language, weight in self._weights.get(word, {}).items():
+                found[language] += weight  # type: ignore[assignment]
+                hits[language] += 1
+        if not found:
+            return None
+        best = max(sorted(found), key=found.__getitem__)
+        is_clear = hits[best] >= max(_FEWEST, _SHARE * len(words)) and found[best] > _TIMES * found[self.expected]
+        return best if best != self.expected and is_clear else None
+
+
+def _weights() -> Mapping[str, Mapping[str, float]]:
+    """For each stop word the languages that have it, with the part that it counts for each."""
+    languages: dict[str, list[str]] = {}
+    for language in sorted(stop_word_languages()):
+        for word in load_stop_words(language):
+            languages.setdefault(word, []).append(language)
+    return {word: dict.fromkeys(known, 1 / len(known)) for word, known in languages.items()}
