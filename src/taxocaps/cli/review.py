@@ -134,12 +134,12 @@ def _tables(found: "Review", top: int) -> "Iterator[Table]":
             [*points, ("90 % interval", *span)],
         )
     if found.next:
-        rows = (
+        chosen = (
             (one.id, _named(one.name or "", one.label or ""), f"{one.label_documents:,}", one.score, f"{one.doubt:.1f}")
             for one in found.next[:top]
         )
         columns = ("documents with it", "score", "doubt, bits")
-        yield _table("What to label next", ("document", "chosen for"), columns, rows)
+        yield _table("What to label next", ("document", "chosen for"), columns, chosen)
 
 
 def _table(title: str, texts: tuple[str, ...], numbers: tuple[str, ...], rows: Any) -> "Table":

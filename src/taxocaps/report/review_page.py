@@ -3,8 +3,8 @@
 from taxocaps._version import __version__
 from taxocaps.report.pages import render_page
 from taxocaps.results import plain
-from taxocaps.review.findings import Review
-from taxocaps.review.labels import FEW_DOCUMENTS
+from taxocaps.reviewing.findings import Review
+from taxocaps.reviewing.labels import FEW_DOCUMENTS
 
 __all__ = ["review_page"]
 

@@ -16,15 +16,15 @@ from taxocaps.config import fingerprint
 from taxocaps.corpus.labels import Classes
 from taxocaps.encoding.documents import plain_text
 from taxocaps.encoding.store import is_store, write_store
-from taxocaps.errors import CorpusError
+from taxocaps.errors import ConfigError, CorpusError
 from taxocaps.files import atomic_text, check_exists, refuse_same_file
 from taxocaps.progress import Progress, silent
 from taxocaps.report.review_page import review_page
-from taxocaps.review.batch import choose_next
-from taxocaps.review.copies import differing_copies
-from taxocaps.review.curve import learning_curve
-from taxocaps.review.documents import LanguageGuesser
-from taxocaps.review.findings import (
+from taxocaps.reviewing.batch import choose_next
+from taxocaps.reviewing.copies import differing_copies
+from taxocaps.reviewing.curve import learning_curve
+from taxocaps.reviewing.documents import LanguageGuesser
+from taxocaps.reviewing.findings import (
     ConfusedLabels,
     CopiedDocument,
     CopyGroup,
@@ -37,8 +37,8 @@ from taxocaps.review.findings import (
     Review,
     ReviewCurve,
 )
-from taxocaps.review.labels import FEW_DOCUMENTS, parents_without_child
-from taxocaps.review.suspects import confident_issues, find_suspects
+from taxocaps.reviewing.labels import FEW_DOCUMENTS, parents_without_child
+from taxocaps.reviewing.suspects import confident_issues, find_suspects
 from taxocaps.scorers.base import Examples, FitContext, ModelConfig, make_scorer
 from taxocaps.scorers.decision import HeldOut
 from taxocaps.scorers.linear import LinearModelConfig
@@ -133,6 +133,9 @@ _BESIDE = (*_FILES, "batch", "trust_code", "progress", "tell")
 
 def _files(files: ReviewFiles | Path | str, options: Mapping[str, Any]) -> tuple[ReviewFiles, dict[str, Any]]:
     if isinstance(files, ReviewFiles):
+        twice = next((key for key in _FILES if key in options), None)
+        if twice is not None:
+            raise ConfigError(f"{twice} is part of ReviewFiles; give it there, or a path in place of ReviewFiles")
         return files, dict(options)
     given = {key: options[key] for key in _FILES if options.get(key) is not None}
     paths = {key: Path(value) for key, value in given.items() if key != "taxonomy"}

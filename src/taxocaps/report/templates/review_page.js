@@ -46,7 +46,7 @@ if (data.suspects.length) {
   for (const one of data.suspects) counts.set(one.name, (counts.get(one.name) ?? 0) + 1);
   const worst = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 10);
   const figure = add(find("suspect-plots"), "figure");
-  const table = add(figure, "table");
+  const table = add(add(figure, "div", "", "scroll"), "table");
   heading(table, ["labels with most suspects", "suspects", ""]);
   const body = table.createTBody();
   for (const [name, number] of worst) {

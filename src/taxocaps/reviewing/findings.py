@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from taxocaps.review.curve import CurvePoint, Forecast
+from taxocaps.reviewing.curve import CurvePoint, Forecast
 
 __all__ = [
     "ConfusedLabels",
@@ -220,7 +220,7 @@ class Review:
 
     def records(self) -> Iterator[dict[str, Any]]:
         """All that concerns single documents or labels, one record each, as it is written to JSONL."""
-        parts = {
+        parts: dict[str, tuple[Any, ...]] = {
             "copies": self.copies,
             "no-words": self.wordless,
             "other-language": self.foreign,

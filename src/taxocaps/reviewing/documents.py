@@ -14,7 +14,7 @@ _CHARACTERS = 5_000
 """Of a long text the beginning is enough."""
 
 _FEWEST = 5
-"""Function words that another language must have in a text, at least."""
+"""Different function words that another language must have in a text, at least: a single one may be a name."""
 _SHARE = 0.12
 """The share of words of another language that are its function words, at least; in running text it is a third."""
 _TIMES = 3.0
@@ -42,18 +42,19 @@ class LanguageGuesser:
 
     def __call__(self, text: str) -> str | None:
         """The code of the language, if it is another one than expected; else None."""
-        words = [word.lower() for word in _WORD.findall(text[:_CHARACTERS])]
-        found: Counter[str] = Counter()
-        hits: Counter[str] = Counter()
-        for word in words:
-            for language, weight in self._weights.get(word, {}).items():
-                found[language] += weight  # type: ignore[assignment]
-                hits[language] += 1
+        counts = Counter(word.lower() for word in _WORD.findall(text[:_CHARACTERS]))
+        found: dict[str, float] = {}  # by language, words that are in several lists by their part
+        hits: dict[str, list[int]] = {}
+        for word, count in counts.items():
+            for language, part in self._weights.get(word, {}).items():
+                found[language] = found.get(language, 0.0) + part * count
+                hits.setdefault(language, []).append(count)
         if not found:
             return None
         best = max(sorted(found), key=found.__getitem__)
-        is_clear = hits[best] >= max(_FEWEST, _SHARE * len(words)) and found[best] > _TIMES * found[self.expected]
-        return best if best != self.expected and is_clear else None
+        is_running = len(hits[best]) >= _FEWEST and sum(hits[best]) >= _SHARE * counts.total()
+        is_clear = found[best] > _TIMES * found.get(self.expected, 0.0)
+        return best if best != self.expected and is_running and is_clear else None
 
 
 def _weights() -> Mapping[str, Mapping[str, float]]:

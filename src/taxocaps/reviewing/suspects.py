@@ -3,10 +3,11 @@
 Two views of the same scores. *Confident learning* (Northcutt, Jiang and Chuang 2021; for several labels Thyagarajan et
 al. 2022) tells how many labels are in doubt: one is, if the model contradicts it as surely as it usually agrees with
 others of its kind. What to look at first is told by *odds*. Let p be the probability of a label by the model, f its
-share of all documents, and e a small rate of errors. Somebody who gives a label by mistake gives it about as often as
-it is used, so a given label is a mistake with odds e f (1 - p) / p; somebody who forgets a label forgets it whatever it
-is, so a label that is not given is forgotten with odds e p / (1 - p). A rare label that the model hardly knows is
-therefore no suspect, which it would be by its probability alone.
+share of all documents, m the highest probability of a label that the document is not given, and e a small rate of
+errors. Somebody who forgets a label forgets it whatever it is: one that is not given is forgotten with odds
+e p / (1 - p). Somebody who gives a label by mistake gives it about as often as it is used, and mostly in place of
+another one, so a label is a mistake with odds e f (1 - p) / p, times (m + e) / (1 + e). A rare label that the model
+hardly knows is therefore no suspect, which it would be by its probability alone.
 """
 
 from collections.abc import Iterator
@@ -19,10 +20,10 @@ from scipy.sparse import csr_array
 __all__ = ["Suspects", "confident_issues", "confident_thresholds", "document_quality", "find_suspects", "label_odds"]
 
 ERROR_RATE = 0.05
-"""The share of labels that are taken to be wrong before anything is known; it scales odds, and does not order them."""
+"""The share of labels that are taken to be wrong before anything is known."""
 
-_LEAST = 1e-3
-"""Probabilities below this, or as close to 1, are not told apart: so sure is no model."""
+_LEAST = 5e-3
+"""Probabilities below this, or as close to 1, are not told apart: so sure is no model. Chosen on Reuters."""
 
 _FORGETTING = 0.8
 """How fast the mean of `document_quality` forgets better labels; the value of cleanlab."""
@@ -104,11 +105,13 @@ def label_odds(given: NDArray[np.bool_], scores: Scores, shares: NDArray[np.floa
 
     >>> odds = label_odds(np.array([[True, False]]), np.array([[0.01, 0.9]], np.float32), np.array([0.2, 0.2]))
     >>> odds.round(2).tolist()
-    [[0.99, 0.45]]
+    [[0.9, 0.45]]
     """
     sure = np.clip(scores.astype(np.float64), _LEAST, 1 - _LEAST)
     forgotten = sure / (1 - sure)
-    return ERROR_RATE * np.where(given, shares / forgotten, forgotten)
+    missing = np.where(given, 0, sure).max(axis=1, keepdims=True)
+    in_its_place = (missing + ERROR_RATE) / (1 + ERROR_RATE)
+    return ERROR_RATE * np.where(given, shares / forgotten * in_its_place, forgotten)
 
 
 def confident_thresholds(labels: csr_array, scores: Scores) -> NDArray[np.float64]:
