@@ -212,6 +212,8 @@ def _error(law: tuple[Array, Array, Array], size: float) -> Array:
 def fit_power_law(sizes: Array, errors: Array, exponent: Array | None = None) -> tuple[Array, Array, Array]:
     """The law a + b n^-c with a and b not below 0 that is nearest to each of several curves, by least squares.
 
+    A point counts by its number of documents: which few documents there are changes much, which many little.
+
     Args:
         sizes: float64 [points], numbers of documents.
         errors: float64 [curves, points].
@@ -226,15 +228,14 @@ def fit_power_law(sizes: Array, errors: Array, exponent: Array | None = None) ->
     (0.1, 0.5)
     """
     exponents = _EXPONENTS if exponent is None else exponent
-    x = sizes[None] ** -exponents[:, None]  # [exponents, points]
-    centred = x - x.mean(axis=1, keepdims=True)
-    slope = errors @ centred.T / (centred**2).sum(axis=1)  # [curves, exponents]
-    level = errors.mean(axis=1, keepdims=True)
+    x, weights = sizes[None] ** -exponents[:, None], sizes / sizes.sum()  # [exponents, points], [points]
+    centred = x - x @ weights[:, None]
+    slope = (errors * weights) @ centred.T / (centred**2 @ weights)  # [curves, exponents]
     b = np.maximum(slope, 0)
-    a = level - b * x.mean(axis=1)
-    through = np.maximum(errors @ x.T / (x**2).sum(axis=1), 0)  # without a, where it would be below 0
+    a = (errors @ weights)[:, None] - b * (x @ weights)
+    through = np.maximum((errors * weights) @ x.T / (x**2 @ weights), 0)  # without a, where it would be below 0
     b, a = np.where(a < 0, through, b), np.maximum(a, 0)
-    misfit = ((a[..., None] + b[..., None] * x[None] - errors[:, None]) ** 2).sum(axis=-1)  # [curves, exponents]
+    misfit = ((a[..., None] + b[..., None] * x[None] - errors[:, None]) ** 2) @ weights  # [curves, exponents]
     best = misfit.argmin(axis=1)
     rows = np.arange(len(errors))
     return a[rows, best], b[rows, best], np.broadcast_to(exponents, misfit.shape)[rows, best]

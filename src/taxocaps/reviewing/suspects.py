@@ -180,13 +180,16 @@ def _chunks(labels: csr_array, scores: Scores) -> Iterator[tuple[int, NDArray[np
 
 def _first_of_branches(suspects: Suspects, closure: csr_array) -> NDArray[np.intp]:
     """Where a suspect stands whose document has no more suspicious one of the same kind above or below it."""
-    related = (closure + closure.T).astype(bool).toarray()
+    above = {
+        label: frozenset(closure.indices[closure.indptr[label] : closure.indptr[label + 1]].tolist())
+        for label in np.unique(suspects.labels).tolist()
+    }
     taken: dict[tuple[int, bool], list[int]] = {}
     kept = []
     pairs = zip(suspects.documents.tolist(), suspects.labels.tolist(), suspects.is_given.tolist(), strict=True)
     for index, (document, label, is_given) in enumerate(pairs):
         earlier = taken.setdefault((document, is_given), [])
-        if not related[label, earlier].any():
+        if not any(other in above[label] or label in above[other] for other in earlier):
             earlier.append(label)
             kept.append(index)
     return np.array(kept, np.intp)
