@@ -2,11 +2,13 @@
 
 import json
 import random
+from dataclasses import replace
 
 import pytest
 
 import taxocaps
 from taxocaps.corpus.document import Document
+from taxocaps.corpus.readers import read_documents
 from taxocaps.corpus.writers import write_documents
 from taxocaps.errors import ConfigError, CorpusError, FileError
 from taxocaps.taxonomy import Taxonomy
@@ -93,11 +95,22 @@ def test_the_files_have_all_findings(corpus, found):
 
 def test_a_store_in_place_of_the_file_gives_the_same(corpus, found, tmp_path):
     taxocaps.encode(corpus / "train.jsonl", tmp_path / "store", model="SVM")
+    with pytest.raises(ConfigError, match="is a store"):
+        review(tmp_path / "store", taxonomy=TREE, model="SVM", corpus__text_field="body")
     again = review(tmp_path / "store", taxonomy=TREE, model="SVM")
     assert [(one.id, one.label, one.suspicion) for one in again.suspects] == [
         (one.id, one.label, one.suspicion) for one in found.suspects
     ]
     assert again.copies[0].documents == found.copies[0].documents
+
+
+def test_a_split_is_one_of_the_corpus_and_not_of_the_pool(corpus, tmp_path):
+    documents = read_documents(corpus / "train.jsonl")
+    divided = [replace(one, split="train" if number < 40 else "test") for number, one in enumerate(documents)]
+    write_documents(divided, tmp_path / "divided.jsonl")
+    options = {"taxonomy": TREE, "model": "SVM", "pool": corpus / "pool.jsonl", "batch": 99}
+    found = review(tmp_path / "divided.jsonl", corpus__split="train", **options)
+    assert (found.documents, len(found.next)) == (40, 13)
 
 
 def test_a_trained_model_gives_its_options_and_its_taxonomy_and_is_fitted_anew(corpus, found, tmp_path):

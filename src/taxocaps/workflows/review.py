@@ -48,7 +48,7 @@ from taxocaps.taxonomy.readers import as_taxonomy
 from taxocaps.workflows.config import RunConfig, refuse_both, resolve_run_config
 from taxocaps.workflows.folders import WorkFolder
 from taxocaps.workflows.sources import open_documents, read_source
-from taxocaps.workflows.train import TrainFiles, TrainingData, like_model
+from taxocaps.workflows.train import TrainFiles, TrainingData, check_corpus_options, like_model
 
 __all__ = ["Review", "ReviewFiles", "review"]
 
@@ -109,6 +109,7 @@ def review(
     _check_paths(files)
     refuse_both(config, options)
     config = config or resolve_run_config(options=options, beside=_BESIDE)
+    check_corpus_options(TrainFiles(files.corpus, dev=files.pool), config)
     start = load_model(config.start, trust_code=trust_code) if config.start else None
     if start is not None:
         config = like_model(start, config)
@@ -329,13 +330,13 @@ class _Reviewer:
 
     def _next(self, model: FittedModel, size: int) -> tuple[NextDocument, ...]:
         """What to label next out of the pool."""
-        path = self._files.pool
+        path, reading = self._files.pool, self._config.corpus.replace(split=None)  # a split is one of the corpus
         assert path is not None
         encoder, store = model.scorer.encoder, path
         if not is_store(path):
             store = self._context.within("pool").folder
             write_store(
-                read_source(path, self._config.corpus),
+                read_source(path, reading),
                 encoder,
                 store,
                 cache=self._context.within("pool-tokens").folder,
@@ -349,7 +350,7 @@ class _Reviewer:
         wanted = frozenset(found.documents.tolist())
         texts = {
             row: (document.id or str(row + 1), _excerpt(plain_text(document)))
-            for row, document in enumerate(read_source(path, self._config.corpus))
+            for row, document in enumerate(read_source(path, reading))
             if row in wanted
         }
         rows = zip(*(getattr(found, name).tolist() for name in found.__dataclass_fields__), strict=True)

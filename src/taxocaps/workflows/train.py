@@ -36,7 +36,7 @@ from taxocaps.workflows.evaluate import evaluate_scores
 from taxocaps.workflows.folders import Existing, TrainingFolder, read_versions
 from taxocaps.workflows.sources import open_documents
 
-__all__ = ["TrainFiles", "TrainReport", "TrainingData", "like_model", "train"]
+__all__ = ["TrainFiles", "TrainReport", "TrainingData", "check_corpus_options", "like_model", "train"]
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
         raise ConfigError(
             f"{config.start}: is the folder of a model; name a model, or give --from to start from this one"
         )
-    _check_corpus_options(files, config)
+    check_corpus_options(files, config)
     start = load_model(files.start, trust_code=trust_code) if files.start else None
     if start is not None:
         config = like_model(start, config)
@@ -179,7 +179,7 @@ def _files(files: TrainFiles | Path | str, options: Mapping[str, Any]) -> tuple[
     return TrainFiles(Path(files), given.get("taxonomy"), **paths), others
 
 
-def _check_corpus_options(files: TrainFiles, config: RunConfig) -> None:
+def check_corpus_options(files: TrainFiles, config: RunConfig) -> None:
     """Refuse options for reading documents where all documents are read already."""
     others = [key for key in config.overrides.get("corpus", ()) if key != "split"]
     if others and all(is_store(path) for path in (files.train, files.dev, files.test) if path is not None):
