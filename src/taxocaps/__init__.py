@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from taxocaps.workflows.explain import explain
     from taxocaps.workflows.graph import graph_of_words
     from taxocaps.workflows.predict import predict
+    from taxocaps.workflows.review import ReviewFiles, review
     from taxocaps.workflows.train import TrainFiles, train
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "GraphConfig",
     "GraphOfWords",
     "Prediction",
+    "ReviewFiles",
     "TaxoCapsClassifier",
     "TaxoCapsError",
     "Taxonomy",
@@ -58,6 +60,7 @@ __all__ = [
     "predict",
     "read_documents",
     "read_taxonomy",
+    "review",
     "train",
     "write_documents",
     "write_taxonomy",
@@ -69,6 +72,7 @@ _HOMES = {
     "GraphConfig": "graph.config",
     "GraphOfWords": "graph.document_graph",
     "Prediction": "results",
+    "ReviewFiles": "workflows.review",
     "TaxoCapsClassifier": "classifier",
     "TaxoCapsError": "errors",
     "Taxonomy": "taxonomy.tree",
@@ -84,6 +88,7 @@ _HOMES = {
     "predict": "workflows.predict",
     "read_documents": "corpus.readers",
     "read_taxonomy": "taxonomy.readers",
+    "review": "workflows.review",
     "train": "workflows.train",
     "write_documents": "corpus.writers",
     "write_taxonomy": "taxonomy.writers",

@@ -19,6 +19,7 @@ from taxocaps.cli import (
     label_vectors,
     models,
     predict,
+    review,
     serve,
     taxonomy,
     train,
@@ -45,6 +46,7 @@ app.command("train")(train.train)
 app.command("predict")(predict.predict)
 app.command("evaluate")(evaluate.evaluate)
 app.command("explain")(explain.explain)
+app.command("review")(review.review)
 app.command("serve")(serve.serve)
 app.command("models")(models.models)
 app.command("config")(config.config)

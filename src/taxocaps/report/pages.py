@@ -59,15 +59,16 @@ def graph_page(graph: Graph, matrix: Sequence[MatrixRow], title: str, most_words
     return render_page("graph_page", title, data)
 
 
-def render_page(name: str, title: str, data: Any) -> str:
+def render_page(name: str, title: str, data: Any, style: str | None = None) -> str:
     """The text of a page that needs no network.
 
     Args:
-        name: A template of this package, `name.html`, with its script `name.js` and its style `name.css`, if any.
+        name: A template of this package, `name.html`, with its script `name.js`.
         title: A heading, any text.
         data: Plain values for the script of the page.
+        style: A style sheet of the templates beside that of all pages, such as `report`.
     """
-    own = [_read("templates", f"{name}.css")] if _path("templates", f"{name}.css").is_file() else []
+    own = [_read("templates", f"{style}.css")] if style is not None else []
     # A lone surrogate, which no file can hold, becomes a question mark in the title and its escape in JSON.
     return (
         templates("taxocaps.report")

@@ -62,7 +62,7 @@ def training_page(
         "top_k": top_k,
         "confusions": _confusions(diagnosis, taxonomy, labels),
     }
-    return render_page("training_page", f"{card.name}: training report", data)
+    return render_page("training_page", f"{card.name}: training report", data, "report")
 
 
 def _summary(evaluation: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from taxocaps.encoding.documents import EncodedDocuments
 from taxocaps.scorers.base import Examples
 from taxocaps.text.tokens import Tokens
 
-__all__ = ["assign_folds", "document_folds", "near_copies"]
+__all__ = ["assign_folds", "document_folds", "near_copies", "phrase_codes"]
 
 _BANDS, _ROWS = 5, 4
 """Documents are near copies if the four smallest hashes agree in one of five bands: with 90 % of their phrases in
@@ -67,13 +67,13 @@ def near_copies(documents: EncodedDocuments, seed: int = 0) -> NDArray[np.int64]
     phrase being common to both.
     """
     keys = np.random.default_rng(seed).integers(2**63, size=_BANDS * _ROWS, dtype=np.uint64) | np.uint64(1)
-    smallest = [_smallest(_phrases(tokens), tokens.offsets, keys) for tokens in documents.token_chunks()]
+    smallest = [_smallest(phrase_codes(tokens), tokens.offsets, keys) for tokens in documents.token_chunks()]
     signatures = np.concatenate([np.zeros((0, len(keys)), np.uint64), *smallest])  # [documents, hashes]
     edges = [_same_rows(signatures[:, band * _ROWS : (band + 1) * _ROWS]) for band in range(_BANDS)]
     return _components(edges, len(signatures))
 
 
-def _phrases(tokens: Tokens) -> NDArray[np.uint64]:
+def phrase_codes(tokens: Tokens) -> NDArray[np.uint64]:
     """A number for each word and the two after it; the last words of a document have fewer after them."""
     ids = tokens.ids.astype(np.uint64) + np.uint64(1)
     left = np.repeat(tokens.offsets[1:], tokens.lengths) - np.arange(len(ids))  # words to the end of the document

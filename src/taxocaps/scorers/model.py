@@ -38,7 +38,7 @@ from taxocaps.scorers.decision import (
 from taxocaps.scorers.folds import document_folds
 from taxocaps.taxonomy.tree import VIRTUAL_ROOT
 
-__all__ = ["FittedModel", "ModelName", "fit_model", "hold_out"]
+__all__ = ["FittedModel", "ModelName", "fit_model", "fit_with_scores", "hold_out"]
 
 _DEEPEST = 500
 """Labels that are further below the root are shown without their paths."""
@@ -352,6 +352,13 @@ def fit_model(
         validation: Documents that decide when to stop, and that thresholds are tuned on.
         context: Where and how.
     """
+    return fit_with_scores(name, scorer, training, validation, context)[0]
+
+
+def fit_with_scores(
+    name: ModelName, scorer: Scorer, training: Examples, validation: Examples | None, context: FitContext
+) -> tuple[FittedModel, HeldOut]:
+    """The same as `fit_model`, with the calibrated scores of the documents that thresholds were fitted on."""
     if not len(training):
         raise CorpusError("there are no documents to learn from")
     if validation is not None and scorer.config.learns_validation:
@@ -386,7 +393,7 @@ def fit_model(
         "is_out_of_fold": len(held_out.counts) > 1,
     }
     diagnosis = fitted.diagnose(held_out.labels, held_out.scores)
-    return replace(fitted, validation=found, metrics=metrics, diagnosis=diagnosis)
+    return replace(fitted, validation=found, metrics=metrics, diagnosis=diagnosis), held_out
 
 
 def _fit(

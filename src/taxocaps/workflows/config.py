@@ -68,6 +68,7 @@ class RunConfig:
         seed: Random seed.
         corpus: How documents are read.
         options: The options of the model.
+        start: The folder of a trained model, if one was named as the model: its options are meant.
         given: What differs from the preset because it was given: the keys of the file, of `--set` and of options.
         overrides: The part of `given` that is not out of the file.
     """
@@ -77,6 +78,7 @@ class RunConfig:
     seed: int
     corpus: CorpusConfig
     options: "ModelConfig"
+    start: Path | None = None
     given: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
     overrides: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
@@ -126,18 +128,23 @@ def resolve_run_config(
     Args:
         file: A YAML or TOML file; the section `serve` in it is passed over.
         overrides: Texts such as `graph.window=4`.
-        options: Values by their full key, such as `{"corpus.text_field": "body"}`.
+        options: Values by their full key, such as `{"corpus.text_field": "body"}`; a model may also be a trained
+            model's folder.
         start: The folder of a model to start from, whose model and preset are meant where none are named.
         beside: What else the caller takes by name; an unknown key may be one of these misspelt.
 
     Raises:
         ConfigError: For an unknown key or a value that is not allowed; a file is named if it alone is at fault.
     """
+    folder = _model_folder(options or {})
+    if folder is not None:
+        options = {key: value for key, value in (options or {}).items() if key != "model"}
     layers = _without_server(file, _layers(file, overrides, options))
-    usual = _keys_of(start) if start else {}
+    known = start or folder
+    usual = _keys_of(known) if known else {}
     _check_file(file, layers, lambda parts: _run_config([usual, *parts, *_named(layers)]))
     found = _run_config([usual, *layers], beside)
-    return replace(found, given=merge(*layers), overrides=merge(*(layers[1:] if file else layers)))
+    return replace(found, start=folder, given=merge(*layers), overrides=merge(*(layers[1:] if file else layers)))
 
 
 def resolve_encode_config(
@@ -273,6 +280,14 @@ def _reads_graphs(model: str) -> bool:
     from taxocaps.catalogue.models import find_model
 
     return "words-matrix" in (find_model(model).reads or ())
+
+
+def _model_folder(options: Mapping[str, object]) -> Path | None:
+    """The folder of a trained model, if one is given in place of the name of a model."""
+    from taxocaps.scorers.model_folder import is_model
+
+    folder = Path(str(options.get("model", "")))
+    return folder if "model" in options and is_model(folder) else None
 
 
 def _keys_of(folder: Path) -> dict[str, Any]:

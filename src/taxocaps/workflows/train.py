@@ -25,7 +25,7 @@ from taxocaps.progress import Progress, silent
 from taxocaps.report.tables import model_card
 from taxocaps.report.training_page import training_page
 from taxocaps.results import ModelCard
-from taxocaps.scorers.base import Examples, FitContext, make_scorer
+from taxocaps.scorers.base import Examples, FitContext, Scorer, make_scorer
 from taxocaps.scorers.decision import DECISION_RULES
 from taxocaps.scorers.model import FittedModel, ModelName, fit_model
 from taxocaps.scorers.persistence import load_model, save_model
@@ -36,7 +36,7 @@ from taxocaps.workflows.evaluate import evaluate_scores
 from taxocaps.workflows.folders import Existing, TrainingFolder, read_versions
 from taxocaps.workflows.sources import open_documents
 
-__all__ = ["TrainFiles", "TrainReport", "train"]
+__all__ = ["TrainFiles", "TrainReport", "TrainingData", "check_corpus_options", "like_model", "train"]
 
 
 @dataclass(frozen=True)
@@ -120,14 +120,20 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
     _check_paths(files)
     refuse_both(config, options)
     config = config or resolve_run_config(options=options, start=files.start, beside=_BESIDE)
-    _check_corpus_options(files, config)
+    if config.start is not None:
+        raise ConfigError(
+            f"{config.start}: is the folder of a model; name a model, or give --from to start from this one"
+        )
+    check_corpus_options(files, config)
     start = load_model(files.start, trust_code=trust_code) if files.start else None
     if start is not None:
-        config = _like(start, config)
+        config = like_model(start, config)
     taxonomy = as_taxonomy(files.taxonomy) if files.taxonomy is not None else start.classes.taxonomy if start else None
     state = [config.as_mapping(), taxonomy.fingerprint if taxonomy else None, str(files.start)]
     with TrainingFolder(Path(out), fingerprint(state), existing, keep=keep) as folder:
-        run = _Run(files if folder.is_first_process else replace(files, test=None), config, folder.work, progress)
+        run = TrainingData(
+            files if folder.is_first_process else replace(files, test=None), config, folder.work, progress
+        )
         folder.check_sources(run.encode(tell))
         run.resolve_labels(taxonomy, start)
         if set(run.named_by) > {"id"}:
@@ -173,7 +179,7 @@ def _files(files: TrainFiles | Path | str, options: Mapping[str, Any]) -> tuple[
     return TrainFiles(Path(files), given.get("taxonomy"), **paths), others
 
 
-def _check_corpus_options(files: TrainFiles, config: RunConfig) -> None:
+def check_corpus_options(files: TrainFiles, config: RunConfig) -> None:
     """Refuse options for reading documents where all documents are read already."""
     others = [key for key in config.overrides.get("corpus", ()) if key != "split"]
     if others and all(is_store(path) for path in (files.train, files.dev, files.test) if path is not None):
@@ -193,7 +199,7 @@ def _check_paths(files: TrainFiles) -> None:
         read_versions(files.start)
 
 
-def _like(start: FittedModel, config: RunConfig) -> RunConfig:
+def like_model(start: FittedModel, config: RunConfig) -> RunConfig:
     """The options of the model to start from, changed by those that were given, as far as its weights allow."""
     theirs, name = start.config.as_mapping(), start.name
     for key, found in {"model": name.model, "preset": name.preset}.items():
@@ -209,13 +215,13 @@ _FREE = ("labels", "validation", "decision", "training", "loss", "walks", "label
 """What may differ from the model to start from: how labels are read, and how it is trained and decides."""
 
 
-class _Run:
+class TrainingData:
     """What is trained from: encoded documents, the labels of each, and the taxonomy that has them all."""
 
     def __init__(self, files: TrainFiles, config: RunConfig, folder: Path, progress: Progress) -> None:
         self._files, self._config, self._folder, self._progress = files, config, folder, progress
         self._encoder = DocumentEncoder(config.options.text, config.options.encodings, os.cpu_count() or 1)
-        self._name = ModelName(config.model, config.preset, config.seed)
+        self.name = ModelName(config.model, config.preset, config.seed)
         self._documents: dict[str, EncodedDocuments] = {}
         self._lists: dict[str, LabelLists] = {}
         self._labels: dict[str, Any] = {}
@@ -230,7 +236,7 @@ class _Run:
                 store, corpus = path, self._corpus(name)
             else:
                 store, corpus = self._write_store(name, path, tell), None
-            self._documents[name] = open_documents(store, self._encoder, corpus, model=self._name)
+            self._documents[name] = open_documents(store, self._encoder, corpus, model=self.name)
             self._sources[name] = str(read_manifest(store)["hashes"].get("source"))
         return self._sources
 
@@ -260,23 +266,30 @@ class _Run:
             tree = Taxonomy.from_edges((), labels=sorted(set(older).union(*learned)))
         unseen = unseen_labels(tree) if taxonomy is not None and self._config.options.gives_unseen else ()
         names = collect_classes([*learned, older, unseen], tree, options.ancestors)
-        self._classes = Classes(names, tree)
+        self.classes = Classes(names, tree)
         self._labels = {
             name: label_matrix(found, names, tree, options.ancestors) for name, found in self._lists.items()
         }
 
     def fit(self, start: FittedModel | None, context: FitContext) -> FittedModel:
         """Fit the model."""
-        config = self._config
-        scorer = make_scorer(config.options, self._classes, config.seed, context.threads)
-        scorer.encoder = self._encoder
+        scorer = self.make_scorer(context.threads)
         scorer.start = start.scorer if start is not None else None
-        training = Examples(self._documents["train"], self._labels["train"])
-        validation = Examples(self._documents["dev"], self._labels["dev"]) if "dev" in self._documents else None
+        validation = self.examples("dev") if "dev" in self._documents else None
         if start is not None and validation is not None and self._has_learned_validation(start):
             context.tell("the model to start from knows these validation documents: others are held out of training")
             validation = None
-        return fit_model(self._name, scorer, training, validation, context)
+        return fit_model(self.name, scorer, self.examples("train"), validation, context)
+
+    def make_scorer(self, threads: int) -> Scorer:
+        """A scorer for these documents that is not fitted yet."""
+        scorer = make_scorer(self._config.options, self.classes, self._config.seed, threads)
+        scorer.encoder = self._encoder
+        return scorer
+
+    def examples(self, part: str) -> Examples:
+        """The documents of a part with their labels."""
+        return Examples(self._documents[part], self._labels[part])
 
     def _has_learned_validation(self, start: FittedModel) -> bool:
         """Whether a linear model inside the model to start from has learned from the same validation documents."""
