@@ -260,13 +260,13 @@ def test_weights_of_another_network_are_refused(fit_scorer, tmp_path):
     message = f"{tmp_path / 'weights.safetensors'}: damaged, or not the weights of this model"
     with pytest.raises(ModelError) as caught:
         NetworkScorer(wider, scorer.classes).load(tmp_path)
-    assert str(caught.value) == message
+    assert str(caught.value).startswith(message)
     weights = load_file(tmp_path / "weights.safetensors")
     del weights["network.embedding.weight"]
     save_file(weights, tmp_path / "weights.safetensors")
     with pytest.raises(ModelError) as caught:
         NetworkScorer(scorer.config, scorer.classes).load(tmp_path)
-    assert str(caught.value) == message
+    assert str(caught.value).startswith(message)
 
 
 def test_all_documents_are_trained_on_for_as_many_epochs_as_were_best(small_config, toys, encode, tmp_path):
@@ -385,7 +385,9 @@ def test_new_labels_start_with_their_frequency(fit_scorer, toys, encode):
     again, _ = fit_scorer(WITH_PRIOR, STILL, texts=toys.texts[:3], labels=labels, classes=classes, start=first)
     documents = encode(first, toys.texts)
     assert again.scores(documents)[:, columns] == pytest.approx(first.scores(documents), abs=1e-5)
-    assert again.linear.scores(documents)[:, classes.names.index("weather")] == pytest.approx(2.5 / 4, abs=1e-5)
+    assert again.linear.scores(documents)[:, classes.names.index("weather")] == pytest.approx(
+        4.5 / 7, abs=1e-5
+    )  # of both parts
 
 
 def test_words_that_no_two_documents_share_are_told_with_the_option_of_the_prior(fit_scorer, toys, encode, tmp_path):

@@ -4,8 +4,9 @@ The same as by the plain loops of `bag`, for many words at a time.
 """
 
 import secrets
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from itertools import accumulate, repeat
+from itertools import accumulate, pairwise, repeat
 from typing import Any, Protocol
 
 import numpy as np
@@ -121,13 +122,19 @@ def _words_with_frequencies(documents: EncodedDocuments, least: int) -> dict[str
 
 def _pairs_with_frequencies(documents: EncodedDocuments, least: int) -> dict[str, int]:
     words, table = documents.tokens.words, _PairTable(len(documents.tokens.words))
+    if any(" " in word for word in words):
+        return _spaced_with_frequencies(documents, least)
     for tokens in documents.token_chunks():
         table.add(tokens)
-    found = _words_with_frequencies(documents, 1)
-    for first, second, count in table.frequent(1 if _has_spaces(words) else least):
-        name = f"{words[first]} {words[second]}"
-        found[name] = found.get(name, 0) + count
-    return {name: count for name, count in found.items() if count >= least}
+    pairs = {f"{words[first]} {words[second]}": count for first, second, count in table.frequent(least)}
+    return {**_words_with_frequencies(documents, least), **pairs}
+
+
+def _spaced_with_frequencies(documents: EncodedDocuments, least: int) -> dict[str, int]:
+    """The same where a word may be spelled like a pair of others: a document that has both counts once."""
+    lists = (words for tokens in documents.token_chunks() for words in tokens.documents())
+    counts = Counter(name for words in lists for name in {*words, *map(" ".join, pairwise(words))})
+    return {name: count for name, count in counts.items() if count >= least}
 
 
 def _characters_with_frequencies(documents: EncodedDocuments, least: int) -> dict[str, int]:
@@ -207,7 +214,3 @@ def _letters(words: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64
     """The letters of words one after the other, and where each word begins, and the end."""
     letters = np.frombuffer("".join(words).encode("utf-32-le", "surrogatepass"), np.uint32)
     return letters, np.fromiter(accumulate(map(len, words), initial=0), np.int64, len(words) + 1)
-
-
-def _has_spaces(words: Sequence[str]) -> bool:
-    return any(" " in word for word in words)

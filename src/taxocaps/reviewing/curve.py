@@ -17,7 +17,7 @@ from taxocaps.corpus.labels import Classes
 from taxocaps.metrics.thresholds import best_threshold
 from taxocaps.scorers.base import Examples, FitContext, make_scorer
 from taxocaps.scorers.decision import count_labels
-from taxocaps.scorers.linear import LinearModelConfig, LinearScorer
+from taxocaps.scorers.linear import LinearModelConfig
 
 __all__ = ["CurvePoint", "Forecast", "LabelCurve", "LearningCurve", "fit_power_law", "learning_curve"]
 
@@ -146,7 +146,6 @@ def _predicted(
 ) -> csr_array:
     """The labels of documents by a model of others, with the threshold that was best for those out of fold."""
     scorer = make_scorer(config, classes, 0, context.threads)
-    assert isinstance(scorer, LinearScorer)
     scores = scorer.cross_fit(part, np.arange(len(part)) % 3, _quiet(context)).scores
     threshold = best_threshold(part.labels, scores).threshold
     return csr_array(scorer.scores(measured.documents) >= threshold)

@@ -242,8 +242,8 @@ class Taxonomy:
 
     def with_ancestors(self, labels: Iterable[str]) -> tuple[str, ...]:
         """The labels and all their ancestors; `root` is included only if it is given."""
-        given = set(labels)
-        found = given | (_reachable(given, self.parents) if len(given) != 1 else set(self.ancestors(*given)))
+        given = dict.fromkeys(labels)  # in their order: the first that is unknown is told
+        found = {*given} | (_reachable(given, self.parents) if len(given) != 1 else set(self.ancestors(*given)))
         if self.root not in given:
             found.discard(self.root)
         return self._ordered(found)

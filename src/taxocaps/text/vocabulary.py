@@ -175,6 +175,8 @@ def _sound_rows(path: Path) -> tuple[list[str], list[int]] | None:
     digits = "".join(numbers)
     if not (all(words) and all(numbers) and digits.isascii() and digits.isdigit()):
         return None
+    if max(map(len, numbers)) > _DIGITS:
+        return None
     counts = list(map(int, numbers))
     keys = list(zip(map(neg, counts), words, strict=True))
     is_sorted = all(map(lt, keys, keys[1:]))

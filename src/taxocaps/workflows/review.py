@@ -373,9 +373,9 @@ _OF_SUSPECT = ("documents", "labels", "is_given", "scores", "suspicion")
 
 def _cheap(config: ModelConfig) -> LinearModelConfig:
     """The linear model that the learning curve is drawn with: the model itself, its first linear member, or words."""
-    members: Sequence[ModelConfig] = tuple(getattr(config, "members", {"": config}).values())
-    linear = next((one for one in members if isinstance(one, LinearModelConfig)), None)
-    found = linear or LinearModelConfig(text=config.text)
+    members: Sequence[Any] = tuple(getattr(config, "members", {"": config}).values())
+    linear = next((one for one in members if one.scorer == "linear"), None)
+    found: LinearModelConfig = linear or LinearModelConfig(text=config.text)
     return found.replace(linear=found.linear.replace(C=1.0)) if found.linear.C is None else found
 
 

@@ -33,7 +33,7 @@ __all__ = [
 
 _FIRST = "A text to begin with. "
 _MANY = 10_000
-"""So often, it is long enough for the compiled scanner, which takes a second to load: not while clients wait."""
+"""So often, it is long enough for compiled code, which takes a second to load: not while clients wait."""
 
 
 @dataclass(frozen=True)
@@ -120,10 +120,9 @@ def load_models(folders: Sequence[Path], *, trust_code: bool = False) -> dict[st
                 f"{folder}: another model is called {name!r} too; models go by the names of their folders"
             )
         fitted = load_model(folder, trust_code=trust_code)
-        fitted.scorer.encoder.tokenize([_FIRST * _MANY])
         models[name] = ServedModel(name, fitted.card(name), fitted.taxonomy_view(name), partial(answer_jobs, fitted))
     for model in models.values():
-        (answer,) = model.answer([LabelJob((Document(_FIRST, id="1"),))])
+        (answer,) = model.answer([LabelJob((Document(_FIRST * _MANY, id="1"),))])
         if isinstance(answer, Exception):
             raise answer
     return models

@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -225,20 +226,20 @@ class TrainingData:
         self._documents: dict[str, EncodedDocuments] = {}
         self._lists: dict[str, LabelLists] = {}
         self._labels: dict[str, Any] = {}
-        self._sources: dict[str, str] = {}
         self.unknown: Counter[str] = Counter()
         self.named_by: Counter[NamedBy] = Counter()
 
     def encode(self, tell: Callable[[str], None]) -> dict[str, str]:
         """Encode the documents of all parts; returns the hashes of what they were made from."""
+        hashes = {}
         for name, path in self._paths.items():
             if is_store(path):
                 store, corpus = path, self._corpus(name)
             else:
                 store, corpus = self._write_store(name, path, tell), None
             self._documents[name] = open_documents(store, self._encoder, corpus, model=self.name)
-            self._sources[name] = str(read_manifest(store)["hashes"].get("source"))
-        return self._sources
+            hashes[name] = str(read_manifest(store)["hashes"].get("source"))
+        return hashes
 
     def resolve_labels(self, taxonomy: Taxonomy | None, start: FittedModel | None) -> None:
         """Find labels in the taxonomy, by id or by name, and make matrices of them."""
@@ -293,7 +294,15 @@ class TrainingData:
 
     def _has_learned_validation(self, start: FittedModel) -> bool:
         """Whether a linear model inside the model to start from has learned from the same validation documents."""
-        return bool(start.scorer.members) and start.metrics.get("sources", {}).get("dev") == self._sources["dev"]
+        return bool(start.scorer.members) and start.metrics.get("validation_hash") == self._validation_hash
+
+    @cached_property
+    def _validation_hash(self) -> str | None:
+        """A hash of the words of the validation documents, the same for a file and a store."""
+        if "dev" not in self._documents:
+            return None
+        lists = (words for tokens in self._documents["dev"].token_chunks() for words in tokens.documents())
+        return fingerprint([" ".join(words) for words in lists])
 
     def evaluate(self, model: FittedModel) -> Evaluation | None:
         """Measure the finished model on the test documents, if there are any."""
@@ -306,7 +315,7 @@ class TrainingData:
         documents = {name: len(part) for name, part in self._documents.items()}
         return {
             "documents": documents,
-            "sources": self._sources,
+            "validation_hash": self._validation_hash,
             "label_names": dict(self.named_by),
             "test": test.as_dict() if test is not None else None,
         }
