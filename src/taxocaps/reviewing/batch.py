@@ -115,8 +115,9 @@ def _likeness(vectors: csr_array, labelled: csr_array | None) -> tuple[NDArray[n
     count = max(1, min(_MOST_COVERED, _CELLS // max(1, vectors.shape[0])))
     some = vectors[np.sort(np.random.default_rng(0).permutation(vectors.shape[0])[:count])].T
     covered = np.zeros(some.shape[1], np.float32)
-    for start in range(0, 0 if labelled is None else labelled.shape[0], _CHUNK):
-        covered = np.maximum(covered, (labelled[start : start + _CHUNK] @ some).toarray().max(axis=0))
+    if labelled is not None:
+        for start in range(0, labelled.shape[0], _CHUNK):
+            covered = np.maximum(covered, (labelled[start : start + _CHUNK] @ some).toarray().max(axis=0))
     return (vectors @ some).toarray().astype(np.float32), covered.astype(np.float32)
 
 
