@@ -32,6 +32,18 @@ def test_a_copy_of_a_chosen_document_comes_last():
     assert next_batch(scores, np.array([5]), vectors, 3).documents.tolist() == [0, 2, 1]
 
 
+def test_what_is_like_labelled_documents_comes_last():
+    vectors = csr_array(np.array([[1.0, 0], [0, 1]]))
+    scores = np.array([[0.6], [0.3]], np.float32)
+    assert next_batch(scores, np.array([5]), vectors, 1).documents.tolist() == [0]
+    assert next_batch(scores, np.array([5]), vectors, 1, csr_array(np.array([[1.0, 0]]))).documents.tolist() == [1]
+
+
+def test_a_typical_document_comes_before_an_odd_one():
+    vectors = csr_array(np.array([[0.0, 1, 0], [0.8, 0, 0.6], [1, 0, 0], [0.8, 0, -0.6]]))
+    assert next_batch(np.full((4, 1), 0.5, np.float32), np.array([1]), vectors, 1).documents.tolist() == [2]
+
+
 def test_a_batch_covers_labels_of_equal_rarity():
     scores = np.kron(np.eye(4), np.full((5, 1), 0.5)).astype(np.float32)  # five documents of each of four labels
     found = next_batch(scores, np.zeros(4, np.int64), apart(20), 8)

@@ -1,10 +1,11 @@
 """What to label next: a batch of unlabelled documents that together teach most.
 
-Three wishes in one greedy choice. *Rare labels first*: a document that probably has a label adds to it, and the more
-documents a label has, those of the batch among them, the less one more is worth: log(1 + documents) grows slowly.
-*Uncertainty*: a document about which the model is in doubt tells more than one whose labels are known already.
-*Diversity*: what is like a chosen document adds little. The first two sum up to a function with diminishing returns, of
-which a greedy choice reaches at least 63 % of what the best choice could (Nemhauser, Wolsey and Fisher 1978).
+Documents are chosen one after the other, each time the one with the largest product of two things. *Coverage*: by how
+much it brings the labelled documents closer to all of the pool (facility location: every document of the pool counts by
+its likeness to the nearest labelled or chosen one), so that no region stays unknown and nothing comes twice. *Labels*:
+a document that may have a label adds to it, by the probability of the label and the model's doubt about it, divided by
+one plus the documents that the label has already, those of the batch among them: rare labels come first. The root of
+this sum is taken, so that neither outweighs the other.
 """
 
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ __all__ = ["Batch", "choose_next", "next_batch"]
 _LEAST = 0.02
 """Labels less probable than this are passed over."""
 _CHUNK = 1_024
+_MOST_COVERED, _CELLS = 1_000, 20_000_000
+"""Documents of the pool that are to be covered, and their pairs with all documents, at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,22 +47,32 @@ class Batch:
         return len(self.documents)
 
 
-def choose_next(model: FittedModel, pool: EncodedDocuments, size: int) -> Batch:
+def choose_next(
+    model: FittedModel, pool: EncodedDocuments, size: int, labelled: EncodedDocuments | None = None
+) -> Batch:
     """Choose documents of a pool to be labelled next, by a model of those that are labelled already.
 
     Args:
         model: The model; a label is rare if few of its training documents have it.
         pool: Unlabelled documents, as its encoder reads them.
         size: How many are wanted.
+        labelled: The documents that are labelled already, if they are at hand: what is like them is worth less.
     """
     starts = range(0, len(pool), _CHUNK)
     chunks = [pool.select(np.arange(start, min(start + _CHUNK, len(pool)))) for start in starts]
     scores = np.concatenate([np.zeros((0, len(model.classes)), np.float32), *map(model.own_scores, chunks)])
-    vectors = BagOfWords.learn(pool, BagConfig(min_documents=1)).transform(pool)
-    return next_batch(scores, model.counts, vectors, size)
+    bag = BagOfWords.learn(pool, BagConfig(min_documents=1))
+    known = bag.transform(labelled) if labelled is not None else None
+    return next_batch(scores, model.counts, bag.transform(pool), size, known)
 
 
-def next_batch(scores: NDArray[np.float32], counts: NDArray[np.int64], vectors: csr_array, size: int) -> Batch:
+def next_batch(
+    scores: NDArray[np.float32],
+    counts: NDArray[np.int64],
+    vectors: csr_array,
+    size: int,
+    labelled: csr_array | None = None,
+) -> Batch:
     """Choose documents of a pool to be labelled next.
 
     Args:
@@ -67,31 +80,45 @@ def next_batch(scores: NDArray[np.float32], counts: NDArray[np.int64], vectors: 
         counts: int64 [L], the labelled documents that each label has already.
         vectors: CSR [pool, V], the documents as vectors of length 1, which tell how alike two of them are.
         size: How many are wanted; fewer if the pool has not so many.
+        labelled: CSR [labelled, V], the documents that are labelled already.
     """
+    likeness, covered = _likeness(vectors, labelled)
     known = csr_array(np.where(scores >= _LEAST, scores, 0).astype(np.float64))  # [pool, L]
     value = known.copy()
     value.data = known.data + _bits(known.data)  # it may have the label, and we do not know whether
-    have, left = counts.astype(np.float64), np.ones(len(scores))  # left: what likeness to chosen documents leaves
+    have, is_left = counts.astype(np.float64), np.ones(len(scores), bool)
     chosen: list[int] = []
     reasons: list[int] = []
     for _ in range(min(size, len(scores))):
         worth = 1 / (1 + have)
-        best = int(np.argmax((value @ worth + _TINY) * left))
+        coverage = np.maximum(likeness - covered, 0).sum(axis=1)
+        gain = (coverage + _TINY) * np.sqrt(value @ worth + _TINY)
+        best = int(np.argmax(np.where(is_left, gain, -1)))
         inside = slice(*value.indptr[best : best + 2])
-        columns, gains = value.indices[inside], value.data[inside] * worth[value.indices[inside]]
+        columns = value.indices[inside]
         chosen.append(best)
-        reasons.append(int(columns[np.argmax(gains)]) if len(columns) else -1)
+        reasons.append(int(columns[np.argmax(value.data[inside] * worth[columns])]) if len(columns) else -1)
+        is_left[best] = False
         have[columns] += known.data[inside]
-        likeness = vectors @ vectors[[best]].toarray().ravel()
-        left = np.minimum(left, 1 - np.clip(likeness, 0, 1))
-        left[chosen] = -1
+        covered = np.maximum(covered, likeness[best])
     rows, labels = np.array(chosen, np.int64), np.array(reasons, np.int64)
     found = np.where(labels < 0, np.float32(0), scores[rows, labels])
     return Batch(rows, labels, found, _bits(scores[rows].astype(np.float64)).sum(axis=1))
 
 
 _TINY = 1e-9
-"""Even documents of which nothing is known have some worth, so that likeness orders them."""
+"""Even documents of which nothing is known have some worth."""
+
+
+def _likeness(vectors: csr_array, labelled: csr_array | None) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """How like each document is to some of the pool, at random, [pool, some], and those to labelled ones, [some]."""
+    count = max(1, min(_MOST_COVERED, _CELLS // max(1, vectors.shape[0])))
+    some = vectors[np.sort(np.random.default_rng(0).permutation(vectors.shape[0])[:count])].T
+    covered = np.zeros(some.shape[1], np.float32)
+    if labelled is not None:
+        for start in range(0, labelled.shape[0], _CHUNK):
+            covered = np.maximum(covered, (labelled[start : start + _CHUNK] @ some).toarray().max(axis=0))
+    return (vectors @ some).toarray().astype(np.float32), covered.astype(np.float32)
 
 
 def _bits(p: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -23,7 +23,7 @@ ERROR_RATE = 0.05
 """The share of labels that are taken to be wrong before anything is known."""
 
 _LEAST = 5e-3
-"""Probabilities below this, or as close to 1, are not told apart: so sure is no model. Chosen on Reuters."""
+"""Probabilities below this, or as close to 1, are not told apart: so sure is no model."""
 
 _FORGETTING = 0.8
 """How fast the mean of `document_quality` forgets better labels; the value of cleanlab."""

@@ -346,7 +346,7 @@ class _Reviewer:
                 tell=self._context.tell,
             )
         pool = open_documents(store, encoder, model=model.name)
-        found = choose_next(model, pool, size)
+        found = choose_next(model, pool, size, self._examples.documents)
         wanted = frozenset(found.documents.tolist())
         texts = {
             row: (document.id or str(row + 1), _excerpt(plain_text(document)))
