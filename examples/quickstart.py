@@ -30,7 +30,7 @@ with tempfile.TemporaryDirectory() as name:
     taxocaps.write_documents(documents * 5, folder / "train.jsonl")
     taxocaps.encode(folder / "train.jsonl", folder / "store", model="HE-AGCRCNN")
     store = taxocaps.open_store(folder / "store")
-    print(f"{len(store)} documents, {store.lengths.sum()} words, {len(store.encoding('words-matrix').words)} rows")
+    print(f"{len(store)} documents, {store.lengths.sum()} words, {store.encoding('words-matrix').lengths.sum()} rows")
 
     # A linear model; leave out `model`, here and above, for the default model, which joins several.
     taxocaps.train(folder / "store", folder / "model", taxonomy=taxonomy, model="SVM")

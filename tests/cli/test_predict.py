@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from taxocaps.corpus.shards import SHARD_DOCUMENTS
 from taxocaps.corpus.writers import write_documents
 
 TEXT = "The striker scored for his club."
@@ -154,7 +155,7 @@ def test_killed_in_the_middle_the_old_file_stays(start, tmp_path):
     output = tmp_path / "labels.jsonl"
     output.write_text("old\n")
     process = start("--output", output, stderr=subprocess.PIPE)
-    process.stdin.write((json.dumps({"text": TEXT}) + "\n") * 600)
+    process.stdin.write((json.dumps({"text": TEXT}) + "\n") * (6 * SHARD_DOCUMENTS + 1))
     process.stdin.flush()
     assert "labelling documents" in process.stderr.readline()
     process.send_signal(signal.SIGKILL)

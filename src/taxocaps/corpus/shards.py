@@ -15,7 +15,7 @@ from taxocaps.corpus.readers import READERS, CorpusConfig, ReadReport, documents
 from taxocaps.errors import CorpusError, FileError, TaxoCapsError
 from taxocaps.files import COMPRESSIONS, format_suffix, matching_paths
 
-__all__ = ["SHARD_BYTES", "Shard", "cut", "input_files", "nothing_read", "total_size"]
+__all__ = ["SHARD_BYTES", "SHARD_DOCUMENTS", "Shard", "cut", "input_files", "nothing_read", "total_size"]
 
 SHARD_BYTES = 4 * 2**20
 """How much of a file makes a shard: some seconds of work, so that little is lost when work is interrupted."""

@@ -2,19 +2,18 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Protocol
 
-from taxocaps.corpus.document import Document
 from taxocaps.corpus.readers import CorpusConfig, ReadReport
 from taxocaps.corpus.shards import cut, nothing_read, total_size
 from taxocaps.errors import MissingExtraError, ModelError, TaxoCapsError, UnfinishedError, WriteError
 from taxocaps.files import atomic_text
 from taxocaps.progress import Pace, Progress
-from taxocaps.workflows.processes import end_without_parent, map_in_processes
+from taxocaps.workflows.processes import map_in_processes
 
 __all__ = [
     "Outcome",
@@ -26,7 +25,6 @@ __all__ = [
     "record_path",
     "run_shards",
     "shards_of",
-    "watched",
 ]
 
 _FATAL = (WriteError, ModelError, MissingExtraError)
@@ -123,14 +121,6 @@ def read_record(path: Path) -> dict[str, Any]:
         return dict(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return {}
-
-
-def watched(documents: Iterator[Document]) -> Iterator[Document]:
-    """The same documents; the process that reads them ends if the one it works for was killed."""
-    for number, document in enumerate(documents):
-        if number % 256 == 0:
-            end_without_parent()
-        yield document
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from taxocaps.encoding.documents import DocumentEncoder
 from taxocaps.encoding.store import check_words, is_store, merge_stores, write_store
 from taxocaps.errors import FileError, WriteError
 from taxocaps.progress import Progress, silent
-from taxocaps.workflows.bulk import RecordedWork, ShardedInput, run_shards, shards_of, watched
+from taxocaps.workflows.bulk import RecordedWork, ShardedInput, run_shards, shards_of
 from taxocaps.workflows.config import EncodeConfig, refuse_both, resolve_encode_config
 from taxocaps.workflows.folders import WorkFolder, resume_hint
 from taxocaps.workflows.processes import check_jobs, once
@@ -168,7 +168,7 @@ class _ShardEncoder:
         part = _part(self.folder, index)
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir()
-        documents = watched(shard.read(self.config.corpus, report))
+        documents = shard.read(self.config.corpus, report)
         # The documents of a whole file may be too many for memory; others are as few as a shard should have.
         cache = part / "tokenised" if shard.size > 2 * SHARD_BYTES or shard.is_packed else None
         manifest = write_store(documents, encoder, part, cache=cache, source=f"{shard.name}, shard {index + 1}")

@@ -6,15 +6,19 @@ function itself writes to disk, atomically, so that another run finds it.
 """
 
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator
+from threading import Thread
 from typing import Any, TypeVar
 
 from taxocaps.errors import ConfigError, UnfinishedError
 
-__all__ = ["check_jobs", "end_without_parent", "map_in_processes", "once"]
+__all__ = ["check_jobs", "map_in_processes", "once"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+_WATCH_SECONDS = 0.5
 
 
 def check_jobs(jobs: int | None) -> int:
@@ -45,11 +49,13 @@ def map_in_processes(work: Callable[[Item], Result], items: Iterable[Item], jobs
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
     # Compiled kernels and linear algebra read these limits when they are loaded: pools of threads are not nested.
-    with parallel_config(backend="loky", inner_max_num_threads=1):
+    with parallel_config(
+        backend="loky", inner_max_num_threads=1, initializer=_end_with_parent, initargs=(os.getpid(),)
+    ):
         parallel: Any = Parallel(
             n_jobs=jobs, return_as="generator", batch_size=1, pre_dispatch="2 * n_jobs", max_nbytes=None
         )
-        results = parallel(delayed(_as_child)(work, item, os.getpid()) for item in items)
+        results = parallel(delayed(work)(item) for item in items)
     try:
         yield from results
     except TerminatedWorkerError as error:
@@ -60,9 +66,6 @@ def map_in_processes(work: Callable[[Item], Result], items: Iterable[Item], jobs
     finally:
         results.close()
 
-
-_parent: int | None = None
-"""The process that this one works for."""
 
 _made: tuple[str, Any] = ("", None)
 
@@ -77,14 +80,12 @@ def once(key: str, make: Callable[[], Result]) -> Result:
     return found
 
 
-def end_without_parent() -> None:
-    """End this process if it works for another one that was killed; called now and then by long work."""
-    if _parent is not None and os.getppid() != _parent:
+def _end_with_parent(parent: int) -> None:
+    """End this process soon after the one that it works for, which may be killed without a chance to say so."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_WATCH_SECONDS)
         os._exit(1)
 
-
-def _as_child(work: Callable[[Item], Result], item: Item, parent: int) -> Result:
-    global _parent  # noqa: PLW0603 - of this process, which works for one other all its life
-    _parent = parent
-    end_without_parent()
-    return work(item)
+    Thread(target=watch, daemon=True).start()

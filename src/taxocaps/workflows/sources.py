@@ -16,7 +16,7 @@ from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
 from taxocaps.encoding.store import is_store, open_store, read_manifest
 from taxocaps.errors import CorpusError
 from taxocaps.scorers.model import FittedModel, ModelName
-from taxocaps.workflows.bulk import ShardedInput, shards_of, watched
+from taxocaps.workflows.bulk import ShardedInput, shards_of
 
 __all__ = [
     "Input",
@@ -130,7 +130,7 @@ def encoded_shard(
     """The documents of a shard of files or of a store as a model reads them, `size` at a time."""
     if isinstance(shard, StoreShard):
         return shard.encoded(model.scorer.encoder, corpus, model.name, size)
-    return model.scorer.encoder.stream(watched(shard.read(corpus, report)), size)
+    return model.scorer.encoder.stream(shard.read(corpus, report), size)
 
 
 def encoded_stream(
