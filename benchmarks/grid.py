@@ -11,7 +11,7 @@ from typing import Any
 from taxocaps.catalogue.models import MODELS, find_model
 from taxocaps.config import fingerprint
 
-__all__ = ["RESULTS", "STATISTICS", "Experiment", "Run", "estimate", "read_grid", "read_results"]
+__all__ = ["ALONE", "RESULTS", "STATISTICS", "Experiment", "Run", "estimate", "read_grid", "read_results"]
 
 GRID = Path(__file__).parent / "grid.toml"
 RESULTS = Path(__file__).parent / "results" / "runs.jsonl"
@@ -86,12 +86,13 @@ def _runs(row: Mapping[str, Any]) -> Iterator[Run]:
     folders = [row["data"]] if isinstance(row["data"], str) else row["data"]
     settings, options, tests = row.get("settings", []), row.get("options", {}), tuple(row.get("tests", ["test"]))
     for folder, seed, model, variant in product(folders, row["seeds"], models, row.get("variants", [[]])):
-        alone = _ALONE if row.get("alone") and find_model(model).is_variant else ()
+        alone = ALONE if row.get("alone") and find_model(model).is_variant else ()
         chosen = (*settings, *options.get(model, []), *variant, *alone)
         yield Run(folder, model, row.get("preset", "default"), seed, chosen, tests)
 
 
-_ALONE = ("prior.kind=none",)
+ALONE = ("prior.kind=none",)
+"""The settings of a network of the paper without a linear prior."""
 
 
 def read_results(path: Path = RESULTS) -> dict[str, dict[str, Any]]:

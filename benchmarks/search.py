@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from grid import Run, read_results
+from grid import ALONE, Run, read_results
 from measure import in_own_process
 from tables import Table, put_between
 from taxocaps.catalogue.models import find_model
@@ -48,7 +48,8 @@ def candidates(model: str, known: Mapping[str, Mapping[str, Any]], data: str = "
 
 
 def _run(data: str, model: str, *settings: str) -> Run:
-    return Run(data, model, "default", 0, (BUDGET, *settings), ())
+    alone = ALONE if find_model(model).is_variant else ()  # a linear prior would have learned most of it
+    return Run(data, model, "default", 0, (BUDGET, *alone, *settings), ())
 
 
 def execute(run: Run, folder: Path) -> dict[str, Any]:
