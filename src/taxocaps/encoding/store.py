@@ -1,7 +1,7 @@
 """The store: the encoded documents of a whole corpus on disk, written in bounded memory, read memory-mapped.
 
-A store is a folder. `manifest.json`, written last, says what it was made from and makes it complete; it opens in
-moments however large it is. Words keep the numbering of the store itself, all words of the corpus, so that one store
+A store is a folder. `manifest.json`, written last, says what it was made from and makes it complete. Opening it reads the
+numbers of its words once, since it may come from a stranger; the rest is checked as it is read. Words keep the numbering of the store itself, all words of the corpus, so that one store
 serves models with different vocabularies.
 """
 
