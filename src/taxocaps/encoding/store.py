@@ -1,8 +1,8 @@
 """The store: the encoded documents of a whole corpus on disk, written in bounded memory, read memory-mapped.
 
-A store is a folder. `manifest.json`, written last, says what it was made from and makes it complete. Opening it reads the
-numbers of its words once, since it may come from a stranger; the rest is checked as it is read. Words keep the numbering of the store itself, all words of the corpus, so that one store
-serves models with different vocabularies.
+A store is a folder. `manifest.json`, written last, says what it was made from and makes it complete. Opening it reads
+the numbers of its words once, since it may come from a stranger; the rest is checked as it is read. Words keep the
+numbering of the store itself, all words of the corpus, so that one store serves models with different vocabularies.
 """
 
 import hashlib
