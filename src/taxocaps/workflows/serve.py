@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
 
+from taxocaps.compiled import expect_much_work
 from taxocaps.corpus.document import Document
 from taxocaps.errors import ConfigError
 from taxocaps.explanations.explain import ExplainOptions, explain_document
@@ -31,9 +32,7 @@ __all__ = [
 ]
 
 
-_FIRST = "A text to begin with. "
-_MANY = 10_000
-"""So often, it is long enough for compiled code, which takes a second to load: not while clients wait."""
+_FIRST = "A text to begin with."
 
 
 @dataclass(frozen=True)
@@ -121,8 +120,9 @@ def load_models(folders: Sequence[Path], *, trust_code: bool = False) -> dict[st
             )
         fitted = load_model(folder, trust_code=trust_code)
         models[name] = ServedModel(name, fitted.card(name), fitted.taxonomy_view(name), partial(answer_jobs, fitted))
+    expect_much_work()
     for model in models.values():
-        (answer,) = model.answer([LabelJob((Document(_FIRST * _MANY, id="1"),))])
+        (answer,) = model.answer([LabelJob((Document(_FIRST, id="1"),))])
         if isinstance(answer, Exception):
             raise answer
     return models
