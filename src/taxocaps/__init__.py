@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from taxocaps.workflows.predict import predict
     from taxocaps.workflows.review import ReviewFiles, review
     from taxocaps.workflows.train import TrainFiles, train
+    from taxocaps.workflows.tune import tune
 
 __all__ = [
     "Document",
@@ -62,6 +63,7 @@ __all__ = [
     "read_taxonomy",
     "review",
     "train",
+    "tune",
     "write_documents",
     "write_taxonomy",
 ]
@@ -90,6 +92,7 @@ _HOMES = {
     "read_taxonomy": "taxonomy.readers",
     "review": "workflows.review",
     "train": "workflows.train",
+    "tune": "workflows.tune",
     "write_documents": "corpus.writers",
     "write_taxonomy": "taxonomy.writers",
 }

@@ -28,6 +28,8 @@ _EXTRAS = {
     "spacy": "spacy",
     **dict.fromkeys(("tokenizers", "transformers"), "encoders"),
     "matplotlib": "plot",
+    "optuna": "tune",
+    "ray": "ray",
 }
 """Which extra brings a library."""
 

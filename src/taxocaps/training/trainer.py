@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,7 +22,7 @@ from scipy.sparse import csr_array
 from taxocaps.errors import CheckpointError, ConfigError
 from taxocaps.files import atomic_text
 from taxocaps.progress import Progress, silent
-from taxocaps.results import FitReport
+from taxocaps.results import FitReport, Interim
 from taxocaps.training.batches import Inputs, loader
 from taxocaps.training.config import TrainingConfig
 from taxocaps.training.module import Objective, TrainingModule
@@ -52,6 +52,7 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
     seed: int = 0,
     resume: bool = False,
     progress: Progress = silent,
+    watch: Callable[[Interim], None] | None = None,
 ) -> FitReport:
     """Train an objective; afterwards it has the parameters of its best epoch, or of the last without validation.
 
@@ -65,6 +66,7 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
         seed: Random seed; on the same machine with one thread, the same seed gives the same parameters.
         resume: Continue from the last checkpoint in `folder`, if there is one.
         progress: Called at every step.
+        watch: Told how good each epoch is, after its checkpoint is written; it may raise an error to end training.
 
     Raises:
         CheckpointError: If a checkpoint cannot be read, or belongs to another network.
@@ -74,7 +76,10 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
     history = History(folder / "history.csv")
     with _quiet_lightning(), torch.random.fork_rng(devices=()):
         config = config.for_documents(len(training.labels.indptr) - 1)
-        trainer = _trainer(config, folder, [history, ShowProgress(progress)], validated=validation is not None)
+        callbacks = [history, ShowProgress(progress)]
+        if watch is not None and validation is not None:
+            callbacks.append(_Watch(watch))
+        trainer = _trainer(config, folder, callbacks, validated=validation is not None)
         share = {"rank": trainer.global_rank, "processes": trainer.world_size}
         batches = loader(training.inputs, training.labels, config.batch_size, seed=seed, **share)
         held_out = None
@@ -173,6 +178,17 @@ class History(Callback):
             writer = csv.DictWriter(file, _COLUMNS)
             writer.writeheader()
             writer.writerows(self.rows)
+
+
+class _Watch(Callback):
+    """Tells of each epoch, once its checkpoint is written."""
+
+    def __init__(self, watch: Callable[[Interim], None]) -> None:
+        self._watch = watch
+
+    def on_train_epoch_end(self, trainer: Trainer, module: LightningModule) -> None:
+        found = trainer.callback_metrics
+        self._watch(Interim(trainer.current_epoch + 1, float(found["micro_f1"]), float(found["macro_f1"])))
 
 
 def check_device(name: str) -> None:
