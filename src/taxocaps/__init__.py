@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from taxocaps.taxonomy.tree import Taxonomy
     from taxocaps.taxonomy.writers import write_taxonomy
     from taxocaps.text.pipeline import TextPipeline
+    from taxocaps.workflows.batch_labeller import BatchLabeller
     from taxocaps.workflows.encode import encode
     from taxocaps.workflows.evaluate import evaluate
     from taxocaps.workflows.explain import explain
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from taxocaps.workflows.tune import tune
 
 __all__ = [
+    "BatchLabeller",
     "Document",
     "Explanation",
     "GraphConfig",
@@ -69,6 +71,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "BatchLabeller": "workflows.batch_labeller",
     "Document": "corpus.document",
     "Explanation": "explanations.explanation",
     "GraphConfig": "graph.config",

@@ -29,7 +29,7 @@ _EXTRAS = {
     **dict.fromkeys(("tokenizers", "transformers"), "encoders"),
     "matplotlib": "plot",
     "optuna": "tune",
-    "ray": "ray",
+    **dict.fromkeys(("ray", "fsspec"), "ray"),
 }
 """Which extra brings a library."""
 

@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import logging
+import os
 import signal
 import threading
 import time
@@ -75,7 +76,7 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
     folder.mkdir(parents=True, exist_ok=True)
     history = History(folder / "history.csv")
     with _quiet_lightning(), torch.random.fork_rng(devices=()):
-        config = config.for_documents(len(training.labels.indptr) - 1)
+        config = _launched(config).for_documents(len(training.labels.indptr) - 1)
         callbacks = [history, ShowProgress(progress)]
         if watch is not None and validation is not None:
             callbacks.append(_Watch(watch))
@@ -198,6 +199,12 @@ def check_device(name: str) -> None:
         raise ConfigError(f"training.device={name} is not available on this machine; use auto or cpu")
 
 
+def _launched(config: TrainingConfig) -> TrainingConfig:
+    """With as many devices as there are processes, if `torchrun` has started several, on one machine or on several."""
+    is_launched = "TORCHELASTIC_RUN_ID" in os.environ
+    return config.replace(devices=int(os.environ["WORLD_SIZE"])) if is_launched else config
+
+
 def _trainer(config: TrainingConfig, folder: Path, callbacks: list[Callback], *, validated: bool) -> Trainer:
     check_device(config.device)
     if validated:
@@ -205,9 +212,11 @@ def _trainer(config: TrainingConfig, folder: Path, callbacks: list[Callback], *,
         if config.patience is not None:
             stopping = EarlyStopping("micro_f1", mode="max", patience=config.patience, check_on_train_epoch_end=False)
             callbacks = [*callbacks, stopping]
+    machines = config.devices // int(os.environ.get("LOCAL_WORLD_SIZE", config.devices))
     return Trainer(
         accelerator=config.device if config.device != "cuda" else "gpu",
-        devices=config.devices,
+        devices=config.devices // machines,
+        num_nodes=machines,
         strategy="ddp" if config.devices > 1 else "auto",
         max_epochs=config.epochs,
         gradient_clip_val=config.clip,
