@@ -4,7 +4,7 @@
     python benchmarks/scale.py build/svm --documents 2000 --growth 1           # a short form, about a minute
     python benchmarks/scale.py build/svm --ray                                 # two actors of a Ray cluster, too
     python benchmarks/scale.py --labels 100 1000 10000 100000                  # linear models with so many labels
-    python benchmarks/scale.py --write                                         # tables of all results into docs/scale.md
+    python benchmarks/scale.py --write                                         # the tables into docs/scale.md
 
 Documents are drawn with repetition from `train.jsonl` of --data and joined to about 270 words. `taxocaps encode` makes
 a store for HE-AGCRCNN, `taxocaps predict` labels with each model, with one and with two processes. Everything is in the
@@ -41,6 +41,8 @@ PAGE = Path(__file__).parents[1] / "docs" / "scale.md"
 RESULTS = Path(__file__).parent / "results" / "scale.jsonl"
 WORDS = 270
 SECONDS_BETWEEN_LOOKS = 0.2
+_FEW = 500
+"""Documents of a short run, in which everything is loaded once: what more documents cost is the difference."""
 SIZES = {"1 M": 10**6, "10 M": 10**7, "1 G": 10**9}
 CORES = {"1 M": 2, "10 M": 16, "1 G": 512}
 """Cores that a person might have for so many documents."""
@@ -153,7 +155,7 @@ def measure_labels(folder: Path, labels: int, documents: int) -> None:
     model = folder / f"{labels}"
     trained = run("train", "--train", folder / "train.jsonl", "--model", "SVM", "--out", model)
     keep("train", trained, labels=labels)
-    for count in (1, documents):
+    for count in (_FEW, documents):
         with (folder / "test.jsonl").open("w", encoding="utf-8") as file:
             for _ in range(count):
                 file.write(json.dumps({"text": " ".join(generator.choices(vocabulary, k=WORDS))}) + "\n")
@@ -237,7 +239,7 @@ def labels_table(costs: Sequence[LabelCost]) -> Table:
             f"{one.training['cpu_seconds'] / one.labels * 1e3:.1f} ms",
             f"{one.training['driver']:,.0f} MB",
             f"{one.a_document * 1e3:.2f} ms",
-            f"{one.start['cpu_seconds']:.1f} s",
+            f"{one.start['cpu_seconds'] - one.start['documents'] * one.a_document:.1f} s",
             f"{one.labelling['driver']:,.0f} MB",
         )
         for one in costs
@@ -245,7 +247,7 @@ def labels_table(costs: Sequence[LabelCost]) -> Table:
     header = ("labels", "training, CPU", "each label", "peak", "labelling, CPU a document", "start, CPU", "peak")
     note = (
         "A linear SVM over 2,000 documents of 30 made-up words, and documents of 270 words to label. Labelling a "
-        "document: what one more costs; start: a command that labels one document."
+        "document: what one more costs; start: what a command costs beside that."
     )
     return Table("Labels", header, rows, note)
 
@@ -265,15 +267,15 @@ def cost_table(costs: Sequence[LabelCost]) -> Table:
                     _hours(hours),
                     f"{cores:,}",
                     _hours(hours / cores),
-                    f"{memory:,.0f} GB",
+                    f"{memory:,.1f} GB",
                     _bytes(documents * one.labels * 4),
                 )
             )
     header = ("documents", "labels", "core-hours", "cores", "hours", "memory, all processes", "scores for `evaluate`")
     note = (
-        "Worked out: documents times the CPU time of one, divided by cores that are otherwise idle. Memory is the peak of "
-        "a process times the cores. `evaluate` keeps the scores of all documents and labels in the driver; `predict` "
-        "does not."
+        "Worked out: documents times the CPU time of one, divided by cores that are otherwise idle. Memory is the peak "
+        "of a process times the cores. `evaluate` keeps the scores of all documents and labels in the driver; "
+        "`predict` does not."
     )
     return Table("Costs", header, rows, note)
 
@@ -302,7 +304,7 @@ def main() -> None:
         if options.models:
             measure(Path(folder), options)
         for labels in options.labels:
-            measure_labels(Path(folder), labels, min(options.documents, 2_000))
+            measure_labels(Path(folder), labels, min(options.documents, 3_000))
     results = read_results().values()
     costs = label_costs(results)
     tables = {"scale": measured_table(results), "labels": labels_table(costs), "costs": cost_table(costs)}
