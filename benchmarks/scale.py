@@ -58,7 +58,7 @@ class Usage:
     worker: float
 
 
-def write_corpus(path: Path, source: Path, documents: int) -> None:
+def write_corpus(path: Path, source: Path, documents: int, *, named: bool = True) -> None:
     """Documents of about 270 words, made of those of `source`, one after the other."""
     texts = [json.loads(line)["text"] for line in source.open(encoding="utf-8")]
     generator = random.Random(0)
@@ -67,7 +67,8 @@ def write_corpus(path: Path, source: Path, documents: int) -> None:
             words: list[str] = []
             while len(words) < WORDS:
                 words += generator.choice(texts).split(" ")
-            file.write(json.dumps({"id": str(number), "text": " ".join(words[:WORDS])}, ensure_ascii=False) + "\n")
+            record = {**({"id": str(number)} if named else {}), "text": " ".join(words[:WORDS])}
+            file.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
 def run(*arguments: object) -> Usage:
@@ -81,7 +82,7 @@ def run(*arguments: object) -> Usage:
 
     def look() -> None:
         while not is_over.wait(SECONDS_BETWEEN_LOOKS):
-            for pid in (process.pid, *_below(process.pid)):
+            for pid in (process.pid, *processes_below(process.pid)):
                 peaks[pid] = max(peaks.get(pid, 0.0), _peak(pid))
                 spent[pid] = max(spent.get(pid, 0.0), _cpu(pid))
 
@@ -96,13 +97,13 @@ def run(*arguments: object) -> Usage:
     return Usage(time.perf_counter() - began, sum(spent.values()), driver, max(peaks.values(), default=0.0))
 
 
-def _below(pid: int) -> list[int]:
+def processes_below(pid: int) -> list[int]:
     """The processes that another has started, and those that they have started."""
     try:
         children = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     except OSError:
         return []
-    return [one for child in children for one in (child, *_below(child))]
+    return [one for child in children for one in (child, *processes_below(child))]
 
 
 def _peak(pid: int) -> float:
