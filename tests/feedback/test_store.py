@@ -82,8 +82,9 @@ def test_a_document_with_another_text_is_another_document(store):
 def test_the_queue_has_the_latest_documents_first_and_knows_which_are_reviewed(store):
     documents = [Document(f"text {number}", str(number)) for number in range(4)]
     suggestions = [Suggestion("v1", ({"label": "oil", "score": 0.5},), "oil", 0.5, float(n)) for n in range(4)]
-    store.enqueue(documents[:2], suggestions[:2])
-    store.enqueue(documents[2:], suggestions[2:])
+    pairs = list(zip(documents, suggestions, strict=True))
+    store.enqueue(pairs[:2])
+    store.enqueue(pairs[2:])
     assert [one.document.id for one in store.queue()] == ["2", "3", "0", "1"]
     store.add([say("k1", "reject", "oil", documents[3]), say("k2", "done", None, documents[3], suggested=("oil",))])
     assert [one.document.id for one in store.queue(limit=2, offset=1)] == ["0", "1"]
@@ -91,7 +92,7 @@ def test_the_queue_has_the_latest_documents_first_and_knows_which_are_reviewed(s
     assert reviewed.suggestion == suggestions[3]
     assert [event.verdict for event in reviewed.events] == ["reject", "done"]
     assert store.queue_sizes() == {"open": 3, "reviewed": 1, "all": 4}
-    store.enqueue(documents[:1], suggestions[:1])  # it moves, and is not there twice
+    store.enqueue(pairs[:1])  # it moves, and is not there twice
     assert [one.document.id for one in store.queue("all")] == ["0", "2", "3", "1"]
 
 

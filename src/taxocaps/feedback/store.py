@@ -250,16 +250,15 @@ class FeedbackStore:
             for row in self._database.execute(f"SELECT d.* FROM documents d WHERE {_IS_REVIEWED} ORDER BY d.number"):
                 yield _document(row), self._live(row["number"])
 
-    def enqueue(self, documents: Sequence[Document], suggestions: Sequence[Suggestion]) -> None:
+    def enqueue(self, documents: Sequence[tuple[Document, Suggestion]]) -> None:
         """Put documents into the queue, before those that are there; one that is there already moves.
 
         Args:
-            documents: In the order in which they are to be reviewed.
-            suggestions: What the model says about each.
+            documents: In the order in which they are to be reviewed, with what the model says about each.
         """
         with self._transaction():
             (last,) = self._database.execute("SELECT coalesce(max(round), 0) FROM queue").fetchone()
-            for position, (document, suggestion) in enumerate(zip(documents, suggestions, strict=True)):
+            for position, (document, suggestion) in enumerate(documents):
                 row = (self._document_number(document), last + 1, position, json.dumps(vars(suggestion)))
                 self._database.execute("INSERT OR REPLACE INTO queue VALUES (?, ?, ?, ?)", row)
 
