@@ -4,6 +4,7 @@ __all__ = [
     "CheckpointError",
     "ConfigError",
     "CorpusError",
+    "FeedbackError",
     "FileError",
     "GraphError",
     "MissingExtraError",
@@ -40,6 +41,10 @@ class TaxonomyError(TaxoCapsError):
 
 class CorpusError(TaxoCapsError):
     """A document, field or label that does not fit."""
+
+
+class FeedbackError(TaxoCapsError):
+    """A correction that contradicts one that is stored."""
 
 
 class TextError(TaxoCapsError):
