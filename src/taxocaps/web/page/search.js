@@ -43,8 +43,9 @@ export function searchBox(input, list, modelOf, { take, leave }) {
     found = model ? matching(model, input.value) : [];
     position = Math.min(position, Math.max(0, found.length - 1));
     list.replaceChildren(...found.map(({ label, other }, index) => option(model, label, other, index)));
-    list.hidden = !found.length;
-    input.setAttribute("aria-expanded", String(found.length > 0));
+    list.hidden = !input.value.trim();
+    if (!found.length) list.append(make("li", { role: "option", "aria-disabled": "true" }, "No label has such a name"));
+    input.setAttribute("aria-expanded", String(!list.hidden));
     if (found.length) input.setAttribute("aria-activedescendant", `found-${position}`);
     else input.removeAttribute("aria-activedescendant");
     list.children[position]?.scrollIntoView({ block: "nearest" });
