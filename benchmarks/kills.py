@@ -1,179 +1,202 @@
-"""Whether corrections outlive the server that acknowledged them: it is killed again and again while reviewers work.
+"""Kill bulk work at random moments, again and again: nothing may be lost, doubled or different.
 
-    python benchmarks/kills.py                       # 200 kills at 50 corrections a second
-    python benchmarks/kills.py --kills 5 --json      # a short form, for tests
+    python benchmarks/kills.py build/svm                       # 50 kills of five kinds
+    python benchmarks/kills.py build/svm --kills 5 --documents 2000     # a short form, one of each kind
+    python benchmarks/kills.py build/svm --victims driver worker        # without Ray
 
-Two processes serve a small model, as `taxocaps serve --workers 2` does; they are forked from one that has loaded it,
-so that they are back at once, and killed together (SIGKILL) at a random moment between 0.1 and 1.5 seconds later. A
-third process sends corrections at a steady rate, whether the server is there or not, and each one again, with the same
-key, until it is acknowledged. In the end, what was acknowledged is compared with what is stored.
+`taxocaps predict` labels documents without ids, in small shards, into a file. Each time a process is killed (SIGKILL)
+at a random moment after the next shard is recorded: the driver or a worker of two processes; the driver, an actor or a
+whole node of a Ray cluster of three nodes. The same command is then given again, or goes on by itself where it can. At
+the end of each file its bytes are compared with those of a run that nobody has killed.
 """
 
 import argparse
-import asyncio
-import itertools
-import json
-import multiprocessing
 import os
 import random
 import signal
-import sqlite3
-import statistics
+import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
-from multiprocessing.synchronize import Event as Flag
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any
 
-import httpx
+from scale import processes_below, write_corpus
+from tables import Table
 
-from taxocaps.feedback.store import FeedbackStore
-from taxocaps.web.workers import prepare_forking
+COMMAND = """
+import sys
+from taxocaps.corpus import shards
+shards.SHARD_BYTES = 20_000
+from taxocaps.cli.main import main
+if __name__ == "__main__":
+    main(sys.argv[1:])
+"""
+VICTIMS = ("driver", "worker", "ray driver", "ray actor", "ray node")
+KILLS_A_FILE = 4
+LONGEST = 600.0
 
-if TYPE_CHECKING:
-    from taxocaps.web.api import Service
-    from taxocaps.web.server import Listener
 
-PROCESSES = 2
-SPAN = (0.1, 1.5)
+@dataclass
+class Campaign:
+    """Files that are made while processes are killed.
+
+    Attributes:
+        folder: Where everything is.
+        model: The folder of a model.
+        cluster: The Ray cluster, if one is needed.
+        moments: When to kill.
+        kills: Kills of each kind that hit.
+        missed: Commands that had ended before.
+        files: Files that were finished.
+        different: Those whose bytes were others.
+    """
+
+    folder: Path
+    model: Path
+    cluster: Any
+    moments: random.Random
+    kills: Counter[str] = field(default_factory=Counter)
+    missed: int = 0
+    files: int = 0
+    different: int = 0
+
+    def start(self, output: Path, is_ray: bool) -> subprocess.Popen[str]:
+        """Give the command."""
+        engine = ["--engine", "ray", "--address", self.cluster.address] if is_ray else ["--jobs", "2"]
+        arguments = ["predict", self.model, self.folder / "all.jsonl", "--output", output, "--quiet", *engine]
+        command = [sys.executable, self.folder / "command.py", *map(str, arguments)]
+        return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+
+    def make(self, victims: list[str]) -> None:
+        """Make a file with some kills; then compare it."""
+        output = self.folder / "killed.jsonl"
+        for victim in victims:
+            self._kill(victim, output)
+        is_ray = victims[-1].startswith("ray")
+        process = self.start(output, is_ray)
+        _, errors = process.communicate(timeout=LONGEST)
+        if process.returncode:
+            raise SystemExit(f"the command failed after {victims}: {errors}")
+        self.files += 1
+        self.different += output.read_bytes() != (self.folder / "whole.jsonl").read_bytes()
+        output.unlink()
+
+    def _kill(self, victim: str, output: Path) -> None:
+        process = self.start(output, victim.startswith("ray"))
+        deadline, before = time.monotonic() + LONGEST, len(_records(output))
+        while len(_records(output)) <= before and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.02)
+        time.sleep(self.moments.uniform(0, 1.5))
+        if process.poll() is None and self._strike(victim, process.pid):
+            self.kills[victim] += 1
+        else:
+            self.missed += 1
+        process.communicate(timeout=LONGEST)
+        if output.exists():  # it was finished, before the kill or in spite of it
+            self.files += 1
+            self.different += output.read_bytes() != (self.folder / "whole.jsonl").read_bytes()
+            output.unlink()
+
+    def _strike(self, victim: str, pid: int) -> bool:
+        if victim == "ray node":
+            return self._strike_node()
+        found = {
+            "driver": lambda: [pid],
+            "ray driver": lambda: [pid],
+            "worker": lambda: _named(b"popen_loky", processes_below(pid)),
+            "ray actor": lambda: _named(b"ray::_Worker", processes_below(os.getpid())),
+        }[victim]()
+        if not found:
+            return False
+        os.kill(self.moments.choice(found), signal.SIGKILL)
+        return True
+
+    def _strike_node(self) -> bool:
+        nodes = [node for node in self.cluster.list_all_nodes() if node is not self.cluster.head_node]
+        self.cluster.remove_node(self.moments.choice(nodes), allow_graceful=False)
+        patiently(lambda: self.cluster.add_node(num_cpus=1))
+        return True
+
+
+def _records(output: Path) -> list[Path]:
+    return list((output.parent / f".{output.name}.partial").glob("[0-9]*.json"))
+
+
+def _named(name: bytes, pids: list[int]) -> list[int]:
+    found = []
+    for pid in pids:
+        try:
+            if name in Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.append(pid)
+        except OSError:
+            continue
+    return found
+
+
+def patiently(start: Callable[[], Any]) -> Any:
+    """Try a start of Ray three times: it waits half a minute for a node, too short on a busy machine."""
+    for _ in range(2):
+        try:
+            return start()
+        except Exception as error:
+            print(f"again: {error}", file=sys.stderr, flush=True)
+    return start()
+
+
+@contextmanager
+def cluster_of_three() -> Iterator[Any]:
+    """A Ray cluster of three nodes on this machine, whose actors run on the two that may die."""
+    from ray.cluster_utils import Cluster
+
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    head = {"num_cpus": 0, "include_dashboard": False}
+    cluster = patiently(lambda: Cluster(initialize_head=True, head_node_args=head))
+    try:
+        for _ in range(2):
+            patiently(lambda: cluster.add_node(num_cpus=1))
+        yield cluster
+    finally:
+        cluster.shutdown()
+
+
+@contextmanager
+def no_cluster() -> Iterator[None]:
+    """For victims without Ray."""
+    yield None
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kills", type=int, default=200, help="how often the server is killed")
-    parser.add_argument("--rate", type=float, default=50, help="corrections a second")
-    parser.add_argument("--seed", type=int, default=0, help="of the moments of the kills")
-    parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        found = measure(Path(folder), given.kills, given.rate, random.Random(given.seed))
-    print(json.dumps(found) if given.json else "\n".join(f"{name}: {value}" for name, value in found.items()))
-    sys.exit(bool(found["lost"] or found["twice"] or found["unknown"] or found["integrity"] != "ok"))
-
-
-def measure(home: Path, kills: int, rate: float, moments: random.Random) -> dict[str, Any]:
-    """Kill the server so often while corrections come in, and count what is left."""
-    prepare_forking()
-    from taxocaps.web.api import Service
-    from taxocaps.web.server import address, bind_shared
-    from taxocaps.workflows.serve import load_models
-
-    service = Service(load_models([train(home)]), workers=PROCESSES)
-    (model,) = service.models.values()
-    listeners = bind_shared("127.0.0.1", 0, PROCESSES)
-    for listener in listeners:
-        listener.listen(1_024)
-    context = multiprocessing.get_context("spawn")
-    ready, stop, log = context.Event(), context.Event(), home / "acknowledged.jsonl"
-    client = context.Process(target=review, args=(address(listeners[0]), rate, sorted(model.names), log, ready, stop))
-    client.start()
-    ready.wait()
-    begin = time.monotonic()
-    for number in range(kills + 1):
-        servers = [start(service, listeners, place) for place in range(PROCESSES)]
-        if number < kills:
-            time.sleep(moments.uniform(*SPAN))
-        else:  # the last one lives until everything is acknowledged
-            seconds = time.monotonic() - begin
-            stop.set()
-            client.join()
-        for server in servers:
-            os.kill(server, signal.SIGKILL)
-        for server in servers:
-            os.waitpid(server, 0)
-    assert model.feedback is not None
-    found = compare(model.feedback, log)
-    return {
-        "kills": kills,
-        "seconds": round(seconds, 1),
-        "a second": round(found["acknowledged"] / seconds, 1),
-        **found,
-    }
-
-
-def train(home: Path) -> Path:
-    """A linear model of the toy documents: what is measured is the server and its store, not the model."""
-    from taxocaps.workflows.config import resolve_run_config
-    from taxocaps.workflows.data import write_dataset
-    from taxocaps.workflows.train import TrainFiles
-    from taxocaps.workflows.train import train as run
-
-    write_dataset("toy", home / "data")
-    files = TrainFiles(home / "data" / "train.jsonl", home / "data" / "taxonomy.tsv")
-    run(files, home / "model", resolve_run_config(overrides=("model=SVM", "bag.min_documents=1")))
-    return home / "model"
-
-
-def start(service: "Service", listeners: Sequence["Listener"], place: int) -> int:
-    """A server in a process of its own, which is this one in all else; returns its id."""
-    process = os.fork()
-    if process:
-        return process
-    try:
-        from taxocaps.web.server import Server
-
-        service.metrics.begin(place)
-        Server(service).serve_on(listeners[place])
-    finally:
-        os._exit(1)
-
-
-def review(url: str, rate: float, labels: Sequence[str], log: Path, ready: Flag, stop: Flag) -> None:
-    """Send corrections at a rate until told to stop, and then wait until all are acknowledged."""
-    ready.set()
-    with log.open("w", encoding="utf-8") as file:
-        asyncio.run(_review(url, rate, labels, file, stop))
-
-
-async def _review(url: str, rate: float, labels: Sequence[str], log: TextIO, stop: Flag) -> None:
-    begin, tasks = time.monotonic(), []
-    limits = httpx.Limits(max_connections=32)
-    async with httpx.AsyncClient(base_url=url, trust_env=False, timeout=20, limits=limits) as client:
-        while not stop.is_set():
-            number = len(tasks)
-            tasks.append(asyncio.create_task(_send(client, number, labels[number % len(labels)], log)))
-            await asyncio.sleep(max(0.0, begin + len(tasks) / rate - time.monotonic()))
-        await asyncio.gather(*tasks)
-
-
-async def _send(client: httpx.AsyncClient, number: int, label: str, log: TextIO) -> None:
-    """Send one correction, again and again, until the server says that it has it."""
-    document = {"id": str(number % 100), "text": f"The text of document {number % 100}."}
-    correction = {"key": f"key-{number}", "verdict": "add", "reviewer": "ann", "document": document, "label": label}
-    for sent in itertools.count(1):
-        try:
-            begin = time.monotonic()
-            answer = await client.post("/v1/feedback", json={"corrections": [correction]})
-            if answer.status_code == 200:
-                seconds = time.monotonic() - begin
-                log.write(json.dumps({"key": correction["key"], "sent": sent, "seconds": seconds}) + "\n")
-                return
-        except httpx.TransportError:
-            pass
-        await asyncio.sleep(0.05)
-
-
-def compare(store: Path, log: Path) -> dict[str, Any]:
-    """What was acknowledged beside what is stored."""
-    answers = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
-    with FeedbackStore(store, create=False) as opened:
-        stored = Counter(event.key for event in opened.events())
-    with sqlite3.connect(store) as database:
-        (integrity,) = database.execute("PRAGMA integrity_check").fetchone()
-    database.close()
-    acknowledged = {answer["key"] for answer in answers}
-    return {
-        "acknowledged": len(acknowledged),
-        "lost": len(acknowledged - set(stored)),
-        "twice": sum(count > 1 for count in stored.values()),
-        "unknown": len(set(stored) - acknowledged),
-        "sent again": sum(answer["sent"] > 1 for answer in answers),
-        "median milliseconds": round(1_000 * statistics.median(answer["seconds"] for answer in answers), 1),
-        "integrity": integrity,
-    }
+    parser.add_argument("model", type=Path, help="the folder of a trained model")
+    parser.add_argument("--data", type=Path, default=Path("build/reuters"), help="a folder with train.jsonl")
+    parser.add_argument("--kills", type=int, default=50, help="kills in all (default: 50)")
+    parser.add_argument("--documents", type=int, default=6_000, help="documents of a file (default: 6,000)")
+    parser.add_argument("--victims", nargs="+", choices=VICTIMS, default=VICTIMS, help="what is killed (default: all)")
+    parser.add_argument("--seed", type=int, default=0, help="random seed of the moments (default: 0)")
+    options = parser.parse_args()
+    needs_ray = any(victim.startswith("ray") for victim in options.victims)
+    with tempfile.TemporaryDirectory() as name, cluster_of_three() if needs_ray else no_cluster() as cluster:
+        campaign = Campaign(Path(name), options.model.resolve(), cluster, random.Random(options.seed))
+        write_corpus(campaign.folder / "all.jsonl", options.data / "train.jsonl", options.documents, named=False)
+        (campaign.folder / "command.py").write_text(COMMAND)
+        whole = campaign.start(campaign.folder / "whole.jsonl", is_ray=False)
+        if whole.wait():
+            raise SystemExit(f"the command fails without a kill: {whole.stderr.read() if whole.stderr else ''}")
+        turn = 0
+        while campaign.kills.total() < options.kills:
+            some = [options.victims[(turn + one) % len(options.victims)] for one in range(KILLS_A_FILE)]
+            turn += KILLS_A_FILE
+            campaign.make(some[: options.kills - campaign.kills.total()])
+            print(f"{campaign.kills.total()} kills, {campaign.files} files", file=sys.stderr, flush=True)
+    rows = [(victim, str(campaign.kills[victim])) for victim in options.victims]
+    note = f"{campaign.files} files were finished after these kills, {campaign.different} of them with other bytes."
+    print(Table("Kills", ("killed", "times"), rows, note).markdown())
+    sys.exit(1 if campaign.different else 0)
 
 
 if __name__ == "__main__":

@@ -4,9 +4,21 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
-__all__ = ["FitReport", "ModelCard", "Prediction", "ScoredLabel", "Standing", "TaxonomyLabel", "TaxonomyView", "plain"]
+__all__ = [
+    "FitReport",
+    "Interim",
+    "ModelCard",
+    "Prediction",
+    "ScoredLabel",
+    "Standing",
+    "TaxonomyLabel",
+    "TaxonomyView",
+    "Trial",
+    "Tuning",
+    "plain",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +106,74 @@ class FitReport:
     best_epoch: int = 0
     history: Sequence[Mapping[str, float]] = field(default_factory=tuple)
     standings: Sequence[Standing] = field(default_factory=tuple)
+
+
+@dataclass(frozen=True)
+class Interim:
+    """How good a model is after an epoch, or after some folds.
+
+    Attributes:
+        step: The number of the epoch or fold, from 1.
+        micro_f1: On documents that were not learned from, with the best threshold for all labels.
+        macro_f1: The mean over labels with that threshold.
+    """
+
+    step: int
+    micro_f1: float
+    macro_f1: float
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One try of a search for better options.
+
+    Attributes:
+        number: Its number, from 0.
+        state: Whether it came to its end, was given up early because it was worse than most, or failed.
+        options: The options that were searched, by key.
+        score: How good it was; of one that was given up as far as it came, None if it failed.
+        steps: Epochs or folds that it took; those of all members of a joined model.
+        seconds: How long it took.
+        error: Why it failed.
+    """
+
+    number: int
+    state: Literal["complete", "pruned", "failed"]
+    options: Mapping[str, Any]
+    score: float | None
+    steps: int
+    seconds: float
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What a search for better options came to.
+
+    Attributes:
+        out: Its folder.
+        model: The name of the model.
+        metric: What is to be great: `micro-f1` or `macro-f1`.
+        measured_on: What it was measured on.
+        space: What was searched, by key, in words.
+        trials: All trials that are finished, in order.
+        best: The best one.
+        given: The one with the options as they were given, if they lie in the space.
+        importance: How much of the differences between trials each option explains, the most important first; the
+            shares sum to 1. Empty with too few trials to tell.
+        config: The best options as a YAML file for `train --config`.
+    """
+
+    out: str
+    model: str
+    metric: str
+    measured_on: str
+    space: Mapping[str, str]
+    trials: tuple[Trial, ...]
+    best: Trial
+    given: Trial | None
+    importance: Mapping[str, float]
+    config: str
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from taxocaps.cli import (
     serve,
     taxonomy,
     train,
+    tune,
 )
 from taxocaps.errors import TaxoCapsError
 
@@ -44,6 +45,7 @@ app.add_typer(data.app, name="data")
 app.command("graph")(graph.graph)
 app.command("encode")(encode.encode)
 app.command("train")(train.train)
+app.command("tune")(tune.tune)
 app.command("predict")(predict.predict)
 app.command("evaluate")(evaluate.evaluate)
 app.command("explain")(explain.explain)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from taxocaps.corpus.document import Document
-from taxocaps.corpus.readers import CorpusConfig, Reader, Record, encoding_problem, location
+from taxocaps.corpus.readers import CorpusConfig, Reader, Record, line_problem, location
 from taxocaps.files import atomic_text, is_decodable, read_lines
 
 __all__ = ["READER", "read_jsonl", "write_jsonl"]
@@ -15,7 +15,7 @@ __all__ = ["READER", "read_jsonl", "write_jsonl"]
 
 def read_jsonl(path: Path, config: CorpusConfig, part: tuple[int, int] | None = None) -> Iterator[Record]:
     """Yield the records of a JSONL file, or of the lines between two positions in bytes; blank lines are skipped."""
-    for number, line in read_lines(path, config.encoding, strict=False, part=part):
+    for number, line in read_lines(path, config.encoding, strict=False, part=part, longest=config.longest_record):
         if line and not line.isspace():
             where = location(path, "line", number) if part is None else _Line(path, config.encoding, part[0], number)
             yield _record(where, line, config)
@@ -54,7 +54,7 @@ class _Line:
 
 
 def _record(where: str | _Line, line: str, config: CorpusConfig) -> Record:
-    problem = encoding_problem(line, config.encoding)
+    problem = line_problem(line, config)
     if problem:
         return Record(where, {}, problem)
     try:

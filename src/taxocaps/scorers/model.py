@@ -371,9 +371,18 @@ def fit_model(
 
 
 def fit_with_scores(
-    name: ModelName, scorer: Scorer, training: Examples, validation: Examples | None, context: FitContext
+    name: ModelName,
+    scorer: Scorer,
+    training: Examples,
+    validation: Examples | None,
+    context: FitContext,
+    *,
+    only_validate: bool = False,
 ) -> tuple[FittedModel, HeldOut]:
-    """The same as `fit_model`, with the calibrated scores of the documents that thresholds were fitted on."""
+    """The same as `fit_model`, with the calibrated scores of the documents that thresholds were fitted on.
+
+    If only these scores matter (`only_validate`), documents that are held out are not learned from in the end.
+    """
     if not len(training):
         raise CorpusError("there are no documents to learn from")
     if validation is not None and scorer.config.learns_validation:
@@ -385,7 +394,7 @@ def fit_with_scores(
     named = [label if title == label else f"{title} ({label})" for label, title in zip(rare, titles, strict=True)]
     for line in (*_warnings(len(training), named), *scorer.advice(len(training))):
         context.tell(line)
-    report, raw = _fit(scorer, training, validation, context)
+    report, raw = _fit(scorer, training, validation, context, only_validate)
     is_curved = decision.calibration == "logistic" and not scorer.is_calibrated
     calibration = fit_calibration(raw, counts) if is_curved else Calibration()
     held_out = replace(raw, scores=_calibrated(calibration, raw.scores))
@@ -412,7 +421,7 @@ def fit_with_scores(
 
 
 def _fit(
-    scorer: Scorer, training: Examples, validation: Examples | None, context: FitContext
+    scorer: Scorer, training: Examples, validation: Examples | None, context: FitContext, only_validate: bool
 ) -> tuple[FitReport, HeldOut]:
     """Fit a scorer; returns what it came to, and scores of documents by a scorer that has not learned from them."""
     if validation is not None:
@@ -425,8 +434,10 @@ def _fit(
     share = min(scorer.config.validation, _MOST_CELLS / max(1, len(training) * len(scorer.classes)))
     part, held_out = hold_out(training, share, scorer.seed)
     found = scorer.validated_fit(part, held_out, context.within("held-out"))
-    if part is not training:
-        again = replace(context.called("all documents").within("all"), epochs=found.report.best_epoch or None)
+    if part is not training and not only_validate:
+        again = replace(
+            context.called("all documents").within("all"), epochs=found.report.best_epoch or None, watch=None
+        )
         scorer.fit(training, None, again)
     return found.report, _held_out(found.scores, held_out, part)
 

@@ -132,9 +132,11 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
     taxonomy = as_taxonomy(files.taxonomy) if files.taxonomy is not None else start.classes.taxonomy if start else None
     state = [config.as_mapping(), taxonomy.fingerprint if taxonomy else None, str(files.start)]
     with TrainingFolder(Path(out), fingerprint(state), existing, keep=keep) as folder:
-        run = TrainingData(
-            files if folder.is_first_process else replace(files, test=None), config, folder.work, progress
-        )
+        if not folder.is_first_process:
+            files = replace(
+                files, test=None, **{name: path for name, path in folder.stores().items() if name != "test"}
+            )
+        run = TrainingData(files, config, folder.work, progress)
         folder.check_sources(run.encode(tell))
         run.resolve_labels(taxonomy, start)
         if set(run.named_by) > {"id"}:
