@@ -8,6 +8,7 @@ __all__ = [
     "CheckpointError",
     "ConfigError",
     "CorpusError",
+    "FeedbackError",
     "FileError",
     "GraphError",
     "MissingExtraError",
@@ -54,6 +55,10 @@ class TaxonomyError(TaxoCapsError):
 
 class CorpusError(TaxoCapsError):
     """A document, field or label that does not fit."""
+
+
+class FeedbackError(TaxoCapsError):
+    """A correction that contradicts one that is stored."""
 
 
 class TextError(TaxoCapsError):

@@ -1,6 +1,7 @@
 """Requests that the description of the server allows, and others: no server error, and every answer as described."""
 
 import time
+from dataclasses import replace
 
 import pytest
 import schemathesis
@@ -23,9 +24,9 @@ MODES = (schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGAT
 
 
 @pytest.fixture
-def running(toy_model):
+def running(toy_model, tmp_path):
     (model,) = load_models([toy_model]).values()
-    with serving(model) as found:
+    with serving(replace(model, feedback=tmp_path / "feedback.sqlite")) as found:
         yield found
 
 
@@ -40,16 +41,18 @@ def test_whatever_the_description_allows_and_more(running, campaign_options, cap
                 _try(operation, mode, campaign_options.seed + number)
         number += 1
     for path in ("/v1/predict", "/v1/explain"):
-        assert {200, 400, 422} <= {entry["status"] for entry in running.log if entry["path"] == path}
+        assert {200, 400, 422} <= {entry["status"] for entry in running.log if entry.get("path") == path}
     if campaign_options.minutes:
-        tried, refused = len(running.log), sum(400 <= entry["status"] < 500 for entry in running.log)
+        tried, refused = len(running.log), sum(400 <= entry.get("status", 0) < 500 for entry in running.log)
         with capsys.disabled():
             print(f"\n\nrequests, seed {campaign_options.seed}: {tried:,} tried, {refused:,} refused\n")  # noqa: T201
 
 
 def _try(operation, mode, number):
+    few = operation.path.startswith("/v1/model/")  # to load a model takes long
+
     @seed(number)
-    @settings(max_examples=SHORT, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=5 if few else SHORT, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(case=operation.as_strategy(generation_mode=mode))
     def check(case):
         case.call_and_validate(checks=CHECKS)

@@ -15,6 +15,7 @@ from taxocaps.cli import (
     encode,
     evaluate,
     explain,
+    feedback,
     graph,
     label_vectors,
     models,
@@ -49,6 +50,7 @@ app.command("predict")(predict.predict)
 app.command("evaluate")(evaluate.evaluate)
 app.command("explain")(explain.explain)
 app.command("review")(review.review)
+app.add_typer(feedback.app, name="feedback")
 app.command("serve")(serve.serve)
 app.command("models")(models.models)
 app.command("config")(config.config)

@@ -22,7 +22,7 @@ def read_jsonl(path: Path, config: CorpusConfig, part: tuple[int, int] | None = 
 
 
 def write_jsonl(path: Path, documents: Iterable[Document], config: CorpusConfig) -> int:
-    """Write documents as lines of JSON, without the fields that a document does not have.
+    """Write documents as lines of JSON, with their other fields, and without those that a document does not have.
 
     Returns:
         How many documents were written.
@@ -85,4 +85,5 @@ def _fields(document: Document, config: CorpusConfig) -> dict[str, Any]:
         config.labels_field: document.labels,
         config.split_field: document.split,
     }
-    return {name: value for name, value in fields.items() if value is not None}
+    own = {name: value for name, value in fields.items() if value is not None}
+    return {**own, **{name: value for name, value in (document.kept or {}).items() if name not in fields}}

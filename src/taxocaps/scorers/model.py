@@ -254,11 +254,26 @@ class FittedModel:
         thresholds = dict(zip(self.classes.names, map(float, self.thresholds), strict=True))
         labels = (
             TaxonomyLabel(
-                label, self.title(label), tree.depth(label), tuple(tree.parents(label)), thresholds.get(label)
+                label,
+                self.title(label),
+                tree.depth(label),
+                tuple(tree.parents(label)),
+                thresholds.get(label),
+                **self._other_names(label),
             )
             for label in tree.names
         )
         return TaxonomyView(name or self.name.model, tuple(tree.roots), tuple(labels))
+
+    def _other_names(self, label: str) -> dict[str, tuple[str, ...]]:
+        """The names by which a label can be searched for, beside its id and the name that is shown."""
+        shown = {label, self.title(label)}
+        terms = [term for term in self.classes.taxonomy.terms(label) if term.text not in shown]
+        hidden = dict.fromkeys(term.text for term in terms if term.kind == "hidden")
+        return {
+            "alternatives": tuple(dict.fromkeys(term.text for term in terms if term.kind != "hidden")),
+            "hidden": tuple(hidden),
+        }
 
     def evaluate(self, truth: csr_array, own: NDArray[np.float32], *, labels: LabelLists | None = None) -> Evaluation:
         """How good the labels of scored documents are.
