@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from taxocaps.workflows.evaluate import evaluate
     from taxocaps.workflows.explain import explain
     from taxocaps.workflows.graph import graph_of_words
+    from taxocaps.workflows.learn import LearnFiles, learn
     from taxocaps.workflows.predict import predict
     from taxocaps.workflows.review import ReviewFiles, review
     from taxocaps.workflows.train import TrainFiles, train
@@ -42,6 +43,7 @@ __all__ = [
     "Explanation",
     "GraphConfig",
     "GraphOfWords",
+    "LearnFiles",
     "Prediction",
     "ReviewFiles",
     "TaxoCapsClassifier",
@@ -55,6 +57,7 @@ __all__ = [
     "evaluate",
     "explain",
     "graph_of_words",
+    "learn",
     "load",
     "open_store",
     "predict",
@@ -71,6 +74,7 @@ _HOMES = {
     "Explanation": "explanations.explanation",
     "GraphConfig": "graph.config",
     "GraphOfWords": "graph.document_graph",
+    "LearnFiles": "workflows.learn",
     "Prediction": "results",
     "ReviewFiles": "workflows.review",
     "TaxoCapsClassifier": "classifier",
@@ -83,6 +87,7 @@ _HOMES = {
     "evaluate": "workflows.evaluate",
     "explain": "workflows.explain",
     "graph_of_words": "workflows.graph",
+    "learn": "workflows.learn",
     "load": "classifier",
     "open_store": "encoding.store",
     "predict": "workflows.predict",

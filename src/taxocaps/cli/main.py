@@ -17,6 +17,7 @@ from taxocaps.cli import (
     explain,
     graph,
     label_vectors,
+    learn,
     models,
     predict,
     review,
@@ -47,6 +48,7 @@ app.command("predict")(predict.predict)
 app.command("evaluate")(evaluate.evaluate)
 app.command("explain")(explain.explain)
 app.command("review")(review.review)
+app.command("learn")(learn.learn)
 app.command("serve")(serve.serve)
 app.command("models")(models.models)
 app.command("config")(config.config)
