@@ -177,6 +177,28 @@ def test_a_joined_model_keeps_its_join(corpus):
     assert np.array_equal(older.values, newer.values)
 
 
+def test_labels_of_a_changed_taxonomy_keep_what_is_known_of_them(corpus, trained):
+    model, told = trained(), []
+    (corpus / "new.tsv").write_text("all\tS\tships\nall\twheat\nall\ttin\n")
+    # Documents may have the old ids, and need not carry all labels.
+    write_documents(
+        [Document("grain crop field", "1", ("wheat",)), Document("dull tin", "2", ("tin",))] * 6, corpus / "n.jsonl"
+    )
+    report = train(TrainFiles(corpus / "n.jsonl", corpus / "new.tsv", start=model), corpus / "newer", tell=told.append)
+    assert report.lost == ("gold",)
+    assert "labels of SVM, lost: no longer in the taxonomy: 1 (gold)" in told
+    assert "labels of SVM, renamed, known all the same: 1 (ships)" in told
+    assert load_model(corpus / "newer").classes.names == ("S", "wheat", "tin")
+    assert labels_of(corpus / "newer", "harbour cargo vessel port") == {"S"}
+
+
+def test_documents_may_have_labels_of_the_taxonomy_as_it_was(corpus, trained):
+    (corpus / "new.tsv").write_text("all\tS\tships\nall\twheat\nall\tgold\n")
+    train(TrainFiles(corpus / "train.jsonl", corpus / "new.tsv", start=trained()), corpus / "newer")
+    found = load_model(corpus / "newer")
+    assert dict(zip(found.classes.names, found.counts.tolist(), strict=True)) == {"S": 30, "wheat": 30, "gold": 30}
+
+
 def test_paths_move_with_the_model(corpus, trained):
     trained()
     moved = corpus.rename(corpus.with_name("elsewhere"))

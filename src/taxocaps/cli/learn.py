@@ -102,7 +102,8 @@ def _show(report: "LearnReport") -> None:
     console().print(table)
     found = report.comparison
     if found is not None:
-        measured = Table(box=None, title=f"\nOn the same {found.documents:,} {found.on}", title_justify="left")
+        console().print(f"\nOn the same {found.documents:,} {found.on}:")
+        measured = Table(box=None)
         for heading in ("", "micro-F1", "macro-F1"):
             measured.add_column(heading, justify="right" if heading else "left")
         measured.add_row("before", f"{found.before.micro_f1:.3f}", f"{found.before.macro_f1:.3f}")

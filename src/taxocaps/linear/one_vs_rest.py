@@ -79,8 +79,9 @@ class OneVsRest:
         self._duals: dict[int, _Dual] = {}
         self._kept = KnownWeights(np.zeros(0, np.int64), _no_weights(task.X.shape[1]))
         if task.start is not None:
-            counts = np.array([len(found) for found in self._positives])
-            self._kept = task.start.of_labels(np.flatnonzero(counts == 0))
+            idle = np.flatnonzero([not len(found) for found in self._positives])
+            kept = task.start.of_labels(idle)
+            self._kept = KnownWeights(idle[kept.labels], kept.weights)
             self._duals = dict(self._known_duals(task.start))
 
     def fit(self) -> LinearWeights:

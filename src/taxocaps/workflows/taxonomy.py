@@ -1,9 +1,10 @@
 """Look at a taxonomy file, check it, and write it in another format."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from taxocaps.corpus.label_changes import LabelChange, TaxonomyChanges
 from taxocaps.files import refuse_same_file
 from taxocaps.taxonomy.problems import Problem
 from taxocaps.taxonomy.readers import TaxonomyFormat, read_taxonomy, scan_taxonomy
@@ -13,11 +14,13 @@ from taxocaps.taxonomy.writers import write_taxonomy
 
 __all__ = [
     "TaxonomyCheck",
+    "TaxonomyDifference",
     "TaxonomyOptions",
     "TaxonomyView",
     "TreeLine",
     "check_taxonomy",
     "convert_taxonomy",
+    "diff_taxonomies",
     "view_taxonomy",
 ]
 
@@ -67,6 +70,29 @@ class TaxonomyCheck:
     labels: int
     edges: int
     problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True)
+class TaxonomyDifference:
+    """What is different in another taxonomy.
+
+    Attributes:
+        labels: The number of labels before and now.
+        counts: How many changes of each kind there are.
+        changes: All changes.
+    """
+
+    labels: tuple[int, int]
+    counts: Mapping[str, int]
+    changes: tuple[LabelChange, ...]
+
+
+def diff_taxonomies(old: Path, new: Path, options: TaxonomyOptions | None = None) -> TaxonomyDifference:
+    """Compare two taxonomies, label by label; see `TaxonomyChanges`."""
+    options = options or TaxonomyOptions()
+    before, after = (read_taxonomy(path, **vars(options)) for path in (old, new))
+    found = TaxonomyChanges(before, after, options.language)
+    return TaxonomyDifference((len(found.successors), len(found.predecessors)), found.counts, found.changes)
 
 
 def view_taxonomy(path: Path, options: TaxonomyOptions | None = None, *, levels: int | None = None) -> TaxonomyView:

@@ -14,6 +14,7 @@ from taxocaps.catalogue.models import find_model
 from taxocaps.catalogue.presets import slow_members
 from taxocaps.config import fingerprint, merge
 from taxocaps.corpus.document import Document
+from taxocaps.corpus.label_changes import TaxonomyChanges
 from taxocaps.corpus.label_names import NamedBy, describe_counts
 from taxocaps.corpus.labels import Classes, LabelLists, collect_classes, label_matrix, resolve_labels, unseen_labels
 from taxocaps.corpus.readers import CorpusConfig, read_documents
@@ -73,6 +74,7 @@ class TrainReport:
         unknown: Labels outside the taxonomy, added or dropped as `labels.unknown` says, with their documents.
         validation: Metrics on the validation documents, on which its thresholds were tuned.
         test: Metrics on the test documents.
+        lost: Labels of the model to start from that the taxonomy has no more.
     """
 
     out: str
@@ -81,6 +83,7 @@ class TrainReport:
     unknown: Mapping[str, int]
     validation: Evaluation
     test: Evaluation | None
+    lost: tuple[str, ...] = ()
 
 
 def train(  # noqa: PLR0913 - a front door: each argument stands for itself
@@ -137,7 +140,9 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
             files if folder.is_first_process else replace(files, test=None), config, folder.work, progress
         )
         folder.check_sources(run.encode(tell))
-        run.resolve_labels(taxonomy, start)
+        changes = TaxonomyChanges(start.classes.taxonomy, taxonomy) if start and taxonomy else None
+        run.resolve_labels(taxonomy, start, changes)
+        lost = _tell_changes(start, changes, tell) if start and changes else ()
         if set(run.named_by) > {"id"}:
             tell(f"labels of documents: {describe_counts(run.named_by)}")
         _tell_what_is_missing(config.model, tell)
@@ -148,12 +153,31 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
         test = run.evaluate(model)
         model = replace(model, metrics={**model.metrics, **run.metrics(test)})
         assert model.validation is not None
-        report = TrainReport(str(out), model.card(), time.monotonic() - began, run.unknown, model.validation, test)
+        seconds = time.monotonic() - began
+        report = TrainReport(str(out), model.card(), seconds, run.unknown, model.validation, test, lost)
         write_trained_on(TrainedOn.now(run.paths, config.corpus), folder.result, Path(out))
         save_model(model, folder.result)
         add_pages(model, folder.result, folder.work)
         folder.publish()
     return report
+
+
+def _tell_changes(start: FittedModel, changes: TaxonomyChanges, tell: Callable[[str], None]) -> tuple[str, ...]:
+    """Say in a few lines what became of the labels of the model to start from; returns those that are lost."""
+    known = frozenset(start.classes.names)
+    rows = {
+        kind: [label for change in changes.changes if change.kind == kind for label in change.old if label in known]
+        for kind in ("renamed", "merged", "split", "removed")
+    }
+    for kind, labels in rows.items():
+        if labels:
+            more = f" and {len(labels) - _TOLD:,} more" if len(labels) > _TOLD else ""
+            what = "lost: no longer in the taxonomy" if kind == "removed" else f"{kind}, known all the same"
+            tell(f"labels of {start.name.model}, {what}: {len(labels):,} ({', '.join(labels[:_TOLD])}{more})")
+    return tuple(rows["removed"])
+
+
+_TOLD = 5
 
 
 def _tell_what_is_missing(model: str, tell: Callable[[str], None]) -> None:
@@ -247,6 +271,7 @@ class TrainingData:
         self._documents: dict[str, EncodedDocuments] = {}
         self._lists: dict[str, LabelLists] = {}
         self._labels: dict[str, Any] = {}
+        self._origins: Mapping[str, str] = {}
         self.unknown: Counter[str] = Counter()
         self.named_by: Counter[NamedBy] = Counter()
 
@@ -263,14 +288,26 @@ class TrainingData:
         self._documents = {name: self._documents[name] for name in self.paths}
         return hashes
 
-    def resolve_labels(self, taxonomy: Taxonomy | None, start: FittedModel | None) -> None:
-        """Find labels in the taxonomy, by id or by name, and make matrices of them."""
+    def resolve_labels(
+        self, taxonomy: Taxonomy | None, start: FittedModel | None, changes: TaxonomyChanges | None = None
+    ) -> None:
+        """Find labels in the taxonomy, by id or by name, and make matrices of them.
+
+        Args:
+            taxonomy: The taxonomy; None for a flat list.
+            start: The model to start from.
+            changes: What became of the labels of its taxonomy: documents may have the old ones, too.
+        """
         options = self._config.options.labels
-        older = start.classes.names if start is not None else ()
+        older: tuple[str, ...] = start.classes.names if start is not None else ()
+        if start is not None and changes is not None:
+            self._origins = changes.origins(start.classes.names, start.counts.tolist())
+            older = tuple(self._origins)
+        now = {} if changes is None else {old: new[0] for old, new in changes.successors.items() if len(new) == 1}
         tree = taxonomy.with_labels(older) if taxonomy is not None else None
         for name, documents in self._documents.items():
             path = self.paths[name]
-            found = [document.labels or () for document in documents.documents]
+            found = [tuple(now.get(one, one) for one in document.labels or ()) for document in documents.documents]
             if not any(found):
                 raise CorpusError(f"{path}: no document carries a label (field '{self._config.corpus.labels_field}')")
             self._lists[name] = found
@@ -313,7 +350,7 @@ class TrainingData:
         """A scorer for these documents that is not fitted yet."""
         scorer = make_scorer(self._config.options, self.classes, self._config.seed, threads)
         scorer.encoder = self._encoder
-        scorer.start = start.scorer if start is not None else None
+        scorer.start, scorer.origins = (start.scorer, self._origins) if start is not None else (None, {})
         return scorer
 
     def examples(self, part: str) -> Examples:
