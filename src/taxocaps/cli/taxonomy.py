@@ -81,7 +81,13 @@ def convert(
     source: File,
     target: Annotated[Path, typer.Argument(help="The file to write; its suffix tells the format.")],
     format: InputFormat = None,
-    to: Annotated[Format | None, typer.Option(help="The format to write, if the suffix does not tell it.")] = None,
+    to: Annotated[
+        Literal["tsv", "hier", "json", "yaml", "skos", "label-studio", "label-studio-choices"] | None,
+        typer.Option(
+            help="The format to write, if the suffix does not tell it; label-studio is the labeling configuration of a "
+            "project, as a tree or as a list of choices."
+        ),
+    ] = None,
     encoding: Encoding = "utf-8",
     skos_label: SkosLabel = "uri",
     language: Language = "en",

@@ -1,5 +1,6 @@
 """Reading documents from files of any format, one at a time."""
 
+import codecs
 import difflib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -11,7 +12,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from taxocaps.config import Config
 from taxocaps.corpus.document import Document
 from taxocaps.errors import ConfigError, CorpusError, FileError
-from taxocaps.files import check_exists, format_suffix, is_decodable
+from taxocaps.files import check_exists, format_suffix, is_decodable, open_binary
 from taxocaps.registry import Registry
 
 __all__ = [
@@ -52,11 +53,24 @@ class Reader:
         suffixes: The suffixes of such files in lower case, such as ".jsonl", without compression.
         splits_at_lines: Whether each line is a record, so that a part of a file can be read by itself: `read` takes two
             positions in bytes as a third argument, then.
+        begins_with: What such files begin with, white space aside, if they share their suffix with another format.
     """
 
     read: Callable[..., Iterator[Record]]
     suffixes: tuple[str, ...]
     splits_at_lines: bool = False
+    begins_with: bytes = b""
+
+    def recognizes(self, path: Path) -> bool:
+        """Whether a file begins as those that share their suffix with another format do."""
+        if not self.begins_with or not path.is_file():
+            return False
+        with open_binary(path) as file:
+            return file.read(_HEAD).removeprefix(codecs.BOM_UTF8).lstrip().startswith(self.begins_with)
+
+
+_HEAD = 1_024
+"""Bytes of a file that are looked at to recognize its format."""
 
 
 READERS: Registry[Reader] = Registry(
@@ -68,6 +82,7 @@ READERS: Registry[Reader] = Registry(
         "tsv": "taxocaps.corpus.tables:TSV_READER",
         "parquet": "taxocaps.corpus.parquet:READER",
         "text": "taxocaps.corpus.text_directory:READER",
+        "label-studio": "taxocaps.corpus.label_studio:READER",
     },
 )
 """Readers by format. Other packages add theirs by an entry point of the group `taxocaps.readers`."""
@@ -179,9 +194,9 @@ def read_documents(
     """Yield the documents of a file or a directory; only one is in memory at a time.
 
     Args:
-        path: A JSONL, CSV, TSV or Parquet file, a text file, a directory of text files, a file of a format that another
-            package reads, or "-" for JSONL from standard input. All but Parquet may be compressed (`.gz`, `.xz`,
-            `.zst`).
+        path: A JSONL, CSV, TSV or Parquet file, an export of Label Studio (`.json`), a text file, a directory of text
+            files, a file of a format that another package reads, or "-" for JSONL from standard input. All but Parquet
+            may be compressed (`.gz`, `.xz`, `.zst`).
         config: The format and the names of the fields.
         report: Updated with the numbers of documents and errors.
 
@@ -195,7 +210,7 @@ def read_documents(
 
 
 def format_of(path: Path, format: str | None = None) -> str:
-    """The format of a file: `format`, or by default the first reader with the suffix.
+    """The format of a file: `format`, or by default the first reader with the suffix, if none recognizes it.
 
     Raises:
         ConfigError: If there is no reader for `format`.
@@ -211,9 +226,9 @@ def format_of(path: Path, format: str | None = None) -> str:
     if path.is_dir():
         return "text"
     suffix = format_suffix(path)
-    for name, reader in READERS.items():
-        if suffix in reader.suffixes:
-            return name
+    possible = {name: reader for name, reader in READERS.items() if suffix in reader.suffixes}
+    for name in sorted(possible, key=lambda name: not possible[name].recognizes(path)):
+        return name
     known = " ".join(dict.fromkeys(suffix for reader in READERS.values() for suffix in reader.suffixes))
     raise FileError(
         f"{path}: {suffix!r} is not the suffix of a corpus format; use one of the suffixes {known}, "

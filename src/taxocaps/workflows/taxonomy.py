@@ -10,7 +10,7 @@ from taxocaps.taxonomy.problems import Problem
 from taxocaps.taxonomy.readers import TaxonomyFormat, read_taxonomy, scan_taxonomy
 from taxocaps.taxonomy.skos import SkosLabel
 from taxocaps.taxonomy.tree import Taxonomy, TaxonomyStatistics
-from taxocaps.taxonomy.writers import write_taxonomy
+from taxocaps.taxonomy.writers import WrittenFormat, write_taxonomy
 
 __all__ = [
     "TaxonomyCheck",
@@ -115,7 +115,7 @@ def check_taxonomy(path: Path, options: TaxonomyOptions | None = None) -> Taxono
 
 
 def convert_taxonomy(
-    source: Path, target: Path, options: TaxonomyOptions | None = None, *, format: TaxonomyFormat | None = None
+    source: Path, target: Path, options: TaxonomyOptions | None = None, *, format: WrittenFormat | None = None
 ) -> TaxonomyStatistics:
     """Write a taxonomy in another format, told by the suffix of `target` or by `format`."""
     refuse_same_file(source, target)
