@@ -44,7 +44,7 @@ def test_a_worse_model_is_told_by_the_exit_code(run, folder):
 @pytest.mark.parametrize(
     ("options", "part"),
     [
-        ((), "--feedback"),
+        ((), "feedback.sqlite"),
         (("--feedback", "nowhere.jsonl"), "nowhere.jsonl"),
         (("--back", "--out", "x"), "--back"),
         (("--feedback", "{train}"), "--anyway"),

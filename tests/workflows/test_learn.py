@@ -10,6 +10,8 @@ from sklearn.metrics import f1_score
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.writers import write_documents
 from taxocaps.errors import CorpusError, FileError, ModelError
+from taxocaps.feedback.corrections import import_corrections
+from taxocaps.feedback.store import FeedbackStore, feedback_path
 from taxocaps.scorers.persistence import load_model
 from taxocaps.workflows.learn import LearnFiles, before, compare, go_back, learn
 from taxocaps.workflows.predict import predict
@@ -152,12 +154,23 @@ def test_what_cannot_be_judged_is_refused(corpus, trained):
     assert learn(model, LearnFiles(given, test=corpus / "test.jsonl")).comparison.documents == 30
 
 
+def test_the_store_of_corrections_beside_the_model_is_learned_from(corpus, trained):
+    model = trained(test=corpus / "test.jsonl")
+    with pytest.raises(FileError, match=r"feedback\.sqlite"):
+        learn(model)
+    with FeedbackStore(feedback_path(model)) as store:
+        import_corrections(store, [Document("zebu zebu grass", f"z{number}", ("wheat",)) for number in range(4)], "me")
+    assert learn(model).added == 4
+    assert labels_of(model, "zebu zebu zebu") == {"wheat"}
+    assert feedback_path(model).exists()
+
+
 def test_what_is_refused(corpus, trained):
     model = trained()
     with pytest.raises(ModelError, match="there is no earlier model"):
         go_back(model)
     (corpus / "feedback.jsonl").write_text('{"id": "1", "text": "a"}\n')
-    with pytest.raises(CorpusError, match=r"document '1' does not say its labels \(field 'labels'\); give \[\]"):
+    with pytest.raises(CorpusError, match="labels"):
         learn(model, corpus / "feedback.jsonl")
     (corpus / "feedback.jsonl").write_text('{"id": "1", "text": "a", "labels": ["silver"]}\n')
     with pytest.raises(CorpusError, match="the label 'silver' is not in the taxonomy"):
@@ -186,8 +199,8 @@ def test_labels_of_a_changed_taxonomy_keep_what_is_known_of_them(corpus, trained
     )
     report = train(TrainFiles(corpus / "n.jsonl", corpus / "new.tsv", start=model), corpus / "newer", tell=told.append)
     assert report.lost == ("gold",)
-    assert "labels of SVM, lost: no longer in the taxonomy: 1 (gold)" in told
-    assert "labels of SVM, renamed, known all the same: 1 (ships)" in told
+    assert "labels of the model to start from, lost: no longer in the taxonomy: 1 (gold)" in told
+    assert "labels of the model to start from, renamed, known all the same: 1 (ships)" in told
     assert load_model(corpus / "newer").classes.names == ("S", "wheat", "tin")
     assert labels_of(corpus / "newer", "harbour cargo vessel port") == {"S"}
 

@@ -20,7 +20,13 @@ def learn(
     config: "RunConfig",
     start: Annotated[Path, typer.Argument(metavar="MODEL", help=MODEL_FOLDER.help, callback=MODEL_FOLDER.callback)],
     feedback: Annotated[
-        Path | None, typer.Option("--feedback", callback=existing, help="Corrected documents: id, text and labels.")
+        Path | None,
+        typer.Option(
+            "--feedback",
+            callback=existing,
+            help="Corrected documents with id, text and labels, in any format, or a store of corrections. Default: the "
+            "store beside the model.",
+        ),
     ] = None,
     train: Annotated[
         Path | None,
@@ -60,8 +66,6 @@ def learn(
         if not quiet:
             typer.echo(f"{start}: the earlier model is back; the other one is {start}.before now")
         return
-    if feedback is None:
-        raise typer.BadParameter("give the corrected documents with --feedback, or --back")
     silent = quiet or as_json
     try:
         with shown_progress(silent) as progress:

@@ -4,8 +4,10 @@ The latter hold texts, too: CSV for spreadsheets, and tasks of Label Studio with
 """
 
 import csv
+import hashlib
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,14 +18,15 @@ from typing import Any, Literal, TextIO
 
 from taxocaps.corpus.document import Document, document_name
 from taxocaps.corpus.label_studio import DOCUMENT
+from taxocaps.corpus.remote import exists, upload
 from taxocaps.encoding.documents import plain_text
-from taxocaps.errors import ConfigError, CorpusError, FileError
+from taxocaps.errors import ConfigError, CorpusError, FileError, TaxoCapsError, UnfinishedError, WriteError
 from taxocaps.files import COMPRESSIONS, atomic_path, atomic_text, format_suffix, open_binary
 from taxocaps.registry import import_extra
 from taxocaps.results import Prediction
 from taxocaps.taxonomy.labeling_config import CONTROL, TEXT
 
-__all__ = ["LABEL_FILES", "LabelFile", "LabelFormat", "Output", "Row", "as_json", "check_kept", "output_of"]
+__all__ = ["LABEL_FILES", "LabelFile", "LabelFormat", "Output", "Row", "as_json", "check_kept", "output_of", "staged"]
 
 LabelFormat = Literal["jsonl", "parquet", "csv", "label-studio", "label-studio-choices"]
 
@@ -75,6 +78,32 @@ def output_of(given: Path | str, format: LabelFormat | None = None) -> Output:
             f"{path}: the suffix says another format than --output-format {format}; leave one of them out"
         )
     return Output(path, format or meant[0], is_folder=False)
+
+
+@contextmanager
+def staged(url: str, *, overwrite: bool) -> Iterator[str]:
+    """A path on this machine for labels that go to a URL: they are copied there when they are complete.
+
+    Until then they are in a hidden folder in the current one, where the same command finds them after an interruption.
+
+    Raises:
+        FileError: If there is something at the URL that is not to be overwritten.
+    """
+    folder = Path(f".taxocaps-{hashlib.sha256(url.encode()).hexdigest()[:16]}")
+    if not folder.exists() and not overwrite and exists(url):
+        raise FileError(f"{url}: exists already; choose another --output, or give --overwrite to replace it")
+    folder.mkdir(exist_ok=True)
+    name = url.rstrip("/").rpartition("/")[2]
+    try:
+        yield str(folder / name) + ("/" if url.endswith("/") else "")
+        upload(folder / name, url)
+    except (OSError, WriteError, UnfinishedError):
+        raise
+    except TaxoCapsError:
+        if not any(folder.iterdir()):
+            folder.rmdir()
+        raise
+    shutil.rmtree(folder)
 
 
 def as_json(prediction: Prediction, id: str | None, kept: Mapping[str, Any] | None = None) -> str:

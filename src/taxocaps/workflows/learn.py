@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from taxocaps.config import fingerprint, merge
-from taxocaps.corpus.document import Document
 from taxocaps.corpus.labels import collect_classes, label_matrix
-from taxocaps.corpus.readers import CorpusConfig, read_documents
+from taxocaps.corpus.readers import CorpusConfig
 from taxocaps.encoding.documents import EncodedDocuments
 from taxocaps.encoding.store import is_store
 from taxocaps.errors import CorpusError, FileError, ModelError
+from taxocaps.feedback.corrections import read_corrections
 from taxocaps.files import check_exists, digest, exchange_folders
 from taxocaps.metrics.classification import document_counts, flat_metrics
 from taxocaps.progress import Progress, silent
@@ -48,13 +48,13 @@ class LearnFiles:
     """What is read and written; documents are files in any format.
 
     Attributes:
-        feedback: Corrected documents.
+        feedback: Corrected documents: a file, or a store of corrections; by default the one beside the model.
         train: The training documents; by default those files that the model remembers.
         test: The documents that the models are compared on; by default the test documents that the model remembers.
         out: The folder of the new model; by default it takes the place of the old one.
     """
 
-    feedback: Path
+    feedback: Path | None = None
     train: Path | None = None
     test: Path | None = None
     out: Path | None = None
@@ -117,7 +117,7 @@ class LearnReport:
 
 def learn(
     model: Path | str,
-    files: LearnFiles | Path | str,
+    files: LearnFiles | Path | str | None = None,
     config: RunConfig | None = None,
     *,
     anyway: bool = False,
@@ -133,7 +133,7 @@ def learn(
 
     Args:
         model: The folder of a model.
-        files: What is read and written, or the path of corrected documents.
+        files: What is read and written, or the path of corrected documents or of a store of corrections.
         config: How documents are read, and which options of the model differ; by default none but `options`.
         anyway: Replace the old model even by a worse one, and even if nothing can be compared.
         trust_code: Whether code that the model names may be run.
@@ -154,7 +154,10 @@ def learn(
     config = config or resolve_run_config(options=options, start=folder, beside=_BESIDE)
     known, start = read_trained_on(folder), load_model(folder, trust_code=trust_code)
     sources = _sources(folder, files, known)
-    older, newer = Corrections(known.corrections), Corrections(_read_feedback(files.feedback, config.corpus))
+    older, newer = (
+        Corrections(known.corrections),
+        Corrections(read_corrections(files.feedback or folder, config.corpus)),
+    )
     config = _like(start, known, config)
     with WorkFolder(files.out or folder) as target:
         data = TrainingData(sources, config, target.kept, progress, (older, newer))
@@ -205,23 +208,12 @@ _FILES = ("train", "test", "out")
 _BESIDE = (*_FILES, "anyway", "trust_code", "progress", "tell")
 
 
-def _files(files: LearnFiles | Path | str, options: dict[str, Any]) -> tuple[LearnFiles, dict[str, Any]]:
+def _files(files: LearnFiles | Path | str | None, options: dict[str, Any]) -> tuple[LearnFiles, dict[str, Any]]:
     if isinstance(files, LearnFiles):
         return files, options
     paths = {key: Path(options[key]) for key in _FILES if options.get(key) is not None}
-    return LearnFiles(Path(files), **paths), {key: value for key, value in options.items() if key not in _FILES}
-
-
-def _read_feedback(path: Path, corpus: CorpusConfig) -> list[Document]:
-    """The corrected documents, all of which must say which labels they have."""
-    found = list(read_documents(path, corpus))
-    silent_one = next((number for number, one in enumerate(found, 1) if one.labels is None), None)
-    if silent_one is not None:
-        name = found[silent_one - 1].id or silent_one
-        raise CorpusError(
-            f"{path}: document {name!r} does not say its labels (field '{corpus.labels_field}'); give [] for none"
-        )
-    return found
+    feedback = None if files is None else Path(files)
+    return LearnFiles(feedback, **paths), {key: value for key, value in options.items() if key not in _FILES}
 
 
 def _sources(folder: Path, files: LearnFiles, known: TrainedOn) -> TrainFiles:

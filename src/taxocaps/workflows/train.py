@@ -136,15 +136,15 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
     taxonomy = as_taxonomy(files.taxonomy) if files.taxonomy is not None else start.classes.taxonomy if start else None
     state = [config.as_mapping(), taxonomy.fingerprint if taxonomy else None, str(files.start)]
     with TrainingFolder(Path(out), fingerprint(state), existing, keep=keep) as folder:
-        run = TrainingData(
-            files if folder.is_first_process else replace(files, test=None), config, folder.work, progress
-        )
+        if not folder.is_first_process:
+            files = replace(
+                files, test=None, **{name: path for name, path in folder.stores().items() if name != "test"}
+            )
+        run = TrainingData(files, config, folder.work, progress)
         folder.check_sources(run.encode(tell))
         changes = TaxonomyChanges(start.classes.taxonomy, taxonomy) if start and taxonomy else None
         run.resolve_labels(taxonomy, start, changes)
-        lost = _tell_changes(start, changes, tell) if start and changes else ()
-        if set(run.named_by) > {"id"}:
-            tell(f"labels of documents: {describe_counts(run.named_by)}")
+        _tell_labels(run, start, changes, tell)
         _tell_what_is_missing(config.model, tell)
         context = FitContext(folder.work, existing == "resume", os.cpu_count() or 1, progress, tell)
         model = run.fit(start, context)
@@ -153,7 +153,7 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
         test = run.evaluate(model)
         model = replace(model, metrics={**model.metrics, **run.metrics(test)})
         assert model.validation is not None
-        seconds = time.monotonic() - began
+        seconds, lost = time.monotonic() - began, _became("removed", start, changes)
         report = TrainReport(str(out), model.card(), seconds, run.unknown, model.validation, test, lost)
         write_trained_on(TrainedOn.now(run.paths, config.corpus), folder.result, Path(out))
         save_model(model, folder.result)
@@ -162,19 +162,25 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
     return report
 
 
-def _tell_changes(start: FittedModel, changes: TaxonomyChanges, tell: Callable[[str], None]) -> tuple[str, ...]:
-    """Say in a few lines what became of the labels of the model to start from; returns those that are lost."""
-    known = frozenset(start.classes.names)
-    rows = {
-        kind: [label for change in changes.changes if change.kind == kind for label in change.old if label in known]
-        for kind in ("renamed", "merged", "split", "removed")
-    }
-    for kind, labels in rows.items():
-        if labels:
+def _tell_labels(
+    run: "TrainingData", start: FittedModel | None, changes: TaxonomyChanges | None, tell: Callable[[str], None]
+) -> None:
+    """Say how the labels of documents were found, and what became of those of the model to start from."""
+    if set(run.named_by) > {"id"}:
+        tell(f"labels of documents: {describe_counts(run.named_by)}")
+    for kind in ("renamed", "merged", "split", "removed"):
+        if labels := _became(kind, start, changes):
             more = f" and {len(labels) - _TOLD:,} more" if len(labels) > _TOLD else ""
             what = "lost: no longer in the taxonomy" if kind == "removed" else f"{kind}, known all the same"
-            tell(f"labels of {start.name.model}, {what}: {len(labels):,} ({', '.join(labels[:_TOLD])}{more})")
-    return tuple(rows["removed"])
+            tell(f"labels of the model to start from, {what}: {len(labels):,} ({', '.join(labels[:_TOLD])}{more})")
+
+
+def _became(kind: str, start: FittedModel | None, changes: TaxonomyChanges | None) -> tuple[str, ...]:
+    """The labels of the model to start from that something happened to."""
+    if start is None or changes is None:
+        return ()
+    known = frozenset(start.classes.names)
+    return tuple(label for one in changes.changes if one.kind == kind for label in one.old if label in known)
 
 
 _TOLD = 5
