@@ -12,15 +12,12 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
 
 from taxocaps.corpus.readers import read_documents
 from taxocaps.corpus.writers import write_documents
 from taxocaps.workflows.evaluate import evaluate
 from taxocaps.workflows.learn import LearnFiles, learn
 from taxocaps.workflows.train import TrainFiles, train
-
-T = TypeVar("T")
 
 
 def main() -> None:
@@ -54,34 +51,28 @@ def _measure(options: argparse.Namespace, folder: Path) -> None:
 
     fit("warm")
     learn(folder / "model-warm", paths["corrections"], anyway=True)
-    rows = {
-        "trained without corrections": (_timed(lambda: fit("first")), folder / "model-first"),
-        "trained on all": (_timed(lambda: fit("all")), folder / "model-all"),
-        "trained on all, --from the first": (
-            _timed(lambda: fit("all", folder / "model-first")),
-            folder / "model-all-from",
-        ),
+    first, test = folder / "model-first", source / "test.jsonl"
+    print(f"{source.name}, {options.model}: {len(documents):,} documents, {options.corrections:,} of them corrections")
+    work: dict[str, tuple[Callable[[], object], Path]] = {
+        "trained without corrections": (lambda: fit("first"), first),
+        "trained on all": (lambda: fit("all"), folder / "model-all"),
+        "trained on all, --from the first": (lambda: fit("all", first), folder / "model-all-from"),
         "learned, compared out of fold": (
-            _timed(lambda: learn(folder / "model-first", LearnFiles(paths["corrections"], out=folder / "out-of-fold"))),
+            lambda: learn(first, LearnFiles(paths["corrections"], out=folder / "out-of-fold")),
             folder / "out-of-fold",
         ),
         "learned, compared on test documents": (
-            _timed(
-                lambda: learn(
-                    folder / "model-first",
-                    LearnFiles(paths["corrections"], test=source / "test.jsonl", out=folder / "on-test"),
-                )
-            ),
+            lambda: learn(first, LearnFiles(paths["corrections"], test=test, out=folder / "on-test")),
             folder / "on-test",
         ),
     }
-    print(f"{source.name}, {options.model}: {len(documents):,} documents, {options.corrections:,} of them corrections")
-    for name, (seconds, model) in rows.items():
-        found = evaluate(model, source / "test.jsonl", jobs=1).flat
-        print(f"{name:36} {seconds:7.1f} s CPU  micro-F1 {found.micro.f1:.4f}  macro-F1 {found.macro.f1:.4f}")
+    for name, (run, model) in work.items():
+        seconds, found = _timed(run), evaluate(model, test, jobs=1).flat
+        scores = f"micro-F1 {found.micro.f1:.4f}  macro-F1 {found.macro.f1:.4f}"
+        print(f"{name:36} {seconds:7.1f} s CPU  {scores}", flush=True)
 
 
-def _timed(work: Callable[[], T]) -> float:
+def _timed(work: Callable[[], object]) -> float:
     began = time.process_time()
     work()
     return time.process_time() - began

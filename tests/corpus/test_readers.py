@@ -460,3 +460,12 @@ def test_settings_survive_a_mapping():
     config = CorpusConfig(text_field="title,body", split="train")
     assert config.text_fields == ("title", "body")  # cached, and still no part of what is saved
     assert resolve(CorpusConfig, config.as_mapping()) == config
+
+
+def test_fields_with_weights_are_repeated(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"title": "One", "body": "Two", "a*b": "Three"}\n')
+    (found,) = read_documents(tmp_path / "a.jsonl", CorpusConfig(text_field="title*2, body*1,a*b"))
+    assert found.text == "One\nOne\nTwo\nThree"
+    for wrong in ("title*0", "title*21", "title*99999999999999999999"):
+        with pytest.raises(ConfigError, match=r"corpus\.text_field: a weight is a number from 1 to 20"):
+            CorpusConfig(text_field=wrong)

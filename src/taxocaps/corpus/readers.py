@@ -93,8 +93,8 @@ class CorpusConfig(Config):
 
     Attributes:
         format: The format of the files, such as jsonl or csv; by default determined by the suffix.
-        text_field: The field with the text. Several fields ("title,body") are joined with newlines; each must be
-            present, but may be empty or null.
+        text_field: The field with the text. Several fields ("title,body") are joined with newlines, one with a weight
+            ("title*3,body") as often as that says: its words count more. Each must be present, but may be empty.
         tokens_field: The field with tokens, a list or a string split at white space; used if present.
         id_field: The field with the document's id, if there is one.
         labels_field: The field with the labels, if there is one: a list, or a string with `label_separator`. White
@@ -149,17 +149,32 @@ class CorpusConfig(Config):
 
     @cached_property
     def text_fields(self) -> tuple[str, ...]:
-        """The fields whose contents make the text.
+        """The fields whose contents make the text, one with a weight as often as that says.
 
-        >>> CorpusConfig(text_field="title, body").text_fields
-        ('title', 'body')
+        >>> CorpusConfig(text_field="title*2, body").text_fields
+        ('title', 'title', 'body')
         """
-        return tuple(name.strip() for name in self.text_field.split(","))
+        return tuple(name for part in self.text_field.split(",") for name in _weighted(part.strip()))
 
     @cached_property
     def kept_fields(self) -> tuple[str, ...]:
         """The fields that stay with documents."""
         return tuple(name.strip() for name in self.keep.split(",")) if self.keep else ()
+
+
+def _weighted(part: str) -> list[str]:
+    """The name of a field, as often as its weight says; what is no weight is part of the name."""
+    name, _, weight = part.rpartition("*")
+    if not name or not weight.isdecimal():
+        return [part]
+    if not 1 <= int(weight[:9]) <= _MOST_WEIGHT:
+        raise ConfigError(
+            f"{CorpusConfig.key('text_field')}: a weight is a number from 1 to {_MOST_WEIGHT}; got {part!r}"
+        )
+    return [name.strip()] * int(weight)
+
+
+_MOST_WEIGHT = 20
 
 
 @dataclass
