@@ -25,15 +25,19 @@ _LOADING, _COMPILING = 0.7, 4.0
 """CPU seconds that it takes to load numba and what it needs, and to compile a kernel."""
 
 
-def kernel(function: Callable[..., Any]) -> Any:
+def kernel(function: Callable[..., Any], **options: Any) -> Any:
     """Compile a function at its first call, releasing the interpreter's lock; keep the result on disk if possible.
 
     Only changes of a kernel's own file are noticed: kernels that call one another belong in one file, those of
     `splitmix` aside, which never change.
+
+    Args:
+        function: The function.
+        options: Further options of numba's `njit`.
     """
     from numba import njit
 
-    compiled = njit(nogil=True)(function)
+    compiled = njit(nogil=True, **options)(function)
     compiled._cache = _KernelFiles(function.__module__, function.__qualname__)  # numba has no public way to set it
     return compiled
 

@@ -28,6 +28,8 @@ _EXTRAS = {
     "spacy": "spacy",
     **dict.fromkeys(("tokenizers", "transformers"), "encoders"),
     "matplotlib": "plot",
+    "optuna": "tune",
+    **dict.fromkeys(("ray", "fsspec"), "ray"),
 }
 """Which extra brings a library."""
 

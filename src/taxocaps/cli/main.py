@@ -15,14 +15,17 @@ from taxocaps.cli import (
     encode,
     evaluate,
     explain,
+    feedback,
     graph,
     label_vectors,
+    learn,
     models,
     predict,
     review,
     serve,
     taxonomy,
     train,
+    tune,
 )
 from taxocaps.errors import TaxoCapsError
 
@@ -43,10 +46,13 @@ app.add_typer(data.app, name="data")
 app.command("graph")(graph.graph)
 app.command("encode")(encode.encode)
 app.command("train")(train.train)
+app.command("tune")(tune.tune)
 app.command("predict")(predict.predict)
 app.command("evaluate")(evaluate.evaluate)
 app.command("explain")(explain.explain)
 app.command("review")(review.review)
+app.command("learn")(learn.learn)
+app.add_typer(feedback.app, name="feedback")
 app.command("serve")(serve.serve)
 app.command("models")(models.models)
 app.command("config")(config.config)

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from taxocaps.cli.console import print_json, shown_progress, tell
-from taxocaps.cli.options import CORPUS_OPTIONS, MODEL_FOLDER, AsJson, Jobs, Quiet, matching, with_config
+from taxocaps.cli.options import (
+    CORPUS_OPTIONS,
+    MODEL_FOLDER,
+    Address,
+    AsJson,
+    Engine,
+    Jobs,
+    Quiet,
+    matching,
+    with_config,
+)
 
 if TYPE_CHECKING:
     from taxocaps.workflows.config import CorpusConfig
@@ -23,7 +33,7 @@ def predict(
     config: "CorpusConfig",
     model: Annotated[Path, MODEL_FOLDER],
     source: Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Argument(
             metavar="INPUT...",
             callback=matching,
@@ -37,11 +47,13 @@ def predict(
             "--output",
             "-o",
             metavar="PATH",
-            help="A .jsonl or .parquet file; a folder of such files (OUT/, or no suffix); - for standard output.",
+            help="A .jsonl or .parquet file, .csv for spreadsheets, .json for Label Studio; a folder of such files "
+            "(OUT/, or no suffix); - for standard output.",
         ),
     ] = "-",
     output_format: Annotated[
-        Literal["jsonl", "parquet"] | None, typer.Option(help="The format in a folder. Default: jsonl.")
+        Literal["jsonl", "parquet", "csv", "label-studio", "label-studio-choices"] | None,
+        typer.Option(help="The format, where the suffix does not tell it. Default: jsonl."),
     ] = None,
     keep: Annotated[
         str | None, typer.Option(metavar="NAMES", help="Fields to write with the labels, such as title,date.")
@@ -50,6 +62,8 @@ def predict(
         bool, typer.Option("--overwrite", help="Begin anew where another run has left labels at --output.")
     ] = False,
     jobs: Jobs = None,
+    engine: Engine = "processes",
+    address: Address = None,
     top_k: Annotated[int | None, typer.Option(help="The k best labels, and what --hierarchy adds.")] = None,
     threshold: Annotated[float | None, typer.Option(help="One threshold for all labels.")] = None,
     at_least: Annotated[int | None, typer.Option(help="Labels that every document with words gets.")] = None,
@@ -81,9 +95,16 @@ def predict(
             typer.echo(json.dumps(prediction.as_dict(), ensure_ascii=False))
         return
     is_stream = output == "-"
-    if is_stream and (jobs or output_format or overwrite):
-        raise typer.BadParameter("--jobs, --output-format and --overwrite are for files; give --output")
-    bulk: dict[str, Any] = {"jobs": jobs, "format": output_format, "overwrite": overwrite, "trust_code": trust_code}
+    if is_stream and (jobs or output_format or overwrite or engine != "processes"):
+        raise typer.BadParameter("--jobs, --engine, --output-format and --overwrite are for files; give --output")
+    bulk: dict[str, Any] = {
+        "jobs": jobs,
+        "engine": engine,
+        "address": address,
+        "format": output_format,
+        "overwrite": overwrite,
+        "trust_code": trust_code,
+    }
     corpus = config.replace(keep=keep) if keep is not None else config
     with _resumable(is_stream), shown_progress(quiet or as_json or is_stream) as progress:
         report = predict_file(model, source, output, options, corpus=corpus, progress=progress, **bulk)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from taxocaps.compiled import pays
-from taxocaps.config import AtLeast, Config
+from taxocaps.config import AtLeast, Config, Search, SearchAmong
 from taxocaps.encoding.documents import EncodedDocuments
 from taxocaps.text.tokens import Tokens
 from taxocaps.text.vocabulary import Vocabulary
@@ -26,6 +26,10 @@ IDF_BOUNDS = (1e-3, 100.0)
 """Every idf lies between these, however many documents there are."""
 
 
+_Features = Literal["words", "pairs", "characters"]
+_Counts = Literal["all", "logarithm", "once"]
+
+
 class BagConfig(Config):
     """What is counted in a document, and how.
 
@@ -39,9 +43,9 @@ class BagConfig(Config):
 
     section: ClassVar[str] = "bag"
 
-    features: Literal["words", "pairs", "characters"] = "words"
-    counts: Literal["all", "logarithm", "once"] = "logarithm"
-    min_documents: Annotated[int, AtLeast(1)] = 2
+    features: Annotated[_Features, SearchAmong("words", "pairs", "characters")] = "words"
+    counts: Annotated[_Counts, SearchAmong("all", "logarithm", "once")] = "logarithm"
+    min_documents: Annotated[int, AtLeast(1), Search(1, 5)] = 2
     max_features: Annotated[int, AtLeast(1)] | None = None
 
 
@@ -72,6 +76,16 @@ class BagOfWords:
         vocabulary = Vocabulary([name for _, name in chosen], [-count for count, _ in chosen])
         idf = 1 + np.log((1 + len(documents)) / (1 + np.array(vocabulary.counts, np.float64)))
         return cls(vocabulary, idf, config)
+
+    def with_features_of(self, older: "BagOfWords") -> "BagOfWords":
+        """These features, and those that only an older bag knows, with the weights that they have there."""
+        weights = dict(zip(older.vocabulary.words, older.idf.tolist(), strict=True))
+        weights.update(zip(self.vocabulary.words, self.idf.tolist(), strict=True))
+        counts = dict(zip(older.vocabulary.words, older.vocabulary.counts, strict=True))
+        counts.update(zip(self.vocabulary.words, self.vocabulary.counts, strict=True))
+        chosen = sorted((-count, name) for name, count in counts.items())[: self.config.max_features]
+        vocabulary = Vocabulary([name for _, name in chosen], [-count for count, _ in chosen])
+        return BagOfWords(vocabulary, np.array([weights[name] for name in vocabulary.words], np.float64), self.config)
 
     def transform(self, documents: EncodedDocuments) -> csr_array:
         """The vectors of documents; CSR float64 [documents, V] with sorted indices."""
