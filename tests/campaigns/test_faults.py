@@ -30,7 +30,7 @@ COMMANDS = {
         "new",
         ["train", "--train", "docs.jsonl", "--taxonomy", "taxonomy.tsv", "--model", "SVM", "--out", "new"],
     ),
-    "predict": ("labels.jsonl", ["predict", "model", "docs.jsonl", "--out", "labels.jsonl", "--jobs", "2"]),
+    "predict": ("labels.jsonl", ["predict", "model", "docs.jsonl", "--output", "labels.jsonl", "--jobs", "2"]),
 }
 CHANGING = ("report.html", "README.md", "metrics.json", "manifest.json", "versions.json", "config.yaml", "run.json")
 """Files that tell when, how long and where."""

@@ -5,7 +5,6 @@ import json
 import re
 import threading
 import time
-from dataclasses import replace
 
 import httpx
 import pytest
