@@ -220,6 +220,7 @@ _Checked = AfterValidator(_without_surrogates)
 _Name = Annotated[str, Field(min_length=1, max_length=_LONGEST_NAME), _Checked]
 _Version = Annotated[str, Field(max_length=_LONGEST_NAME), _Checked]
 _Id = Annotated[str, Field(max_length=1_000), _Checked]
+_Number = Annotated[float, Field(allow_inf_nan=False)]
 _Readable = Annotated[str, Field(min_length=1), _Checked]
 
 
@@ -228,8 +229,8 @@ class ReviewDocument(_Request):
 
     id: _Id | None = Field(None, description="An id; by default the document's position, counted from 1.")
     text: _Readable
-    fields: dict[_Text, _Text | int | float | bool | None] = Field(
-        {}, description="Other fields, such as a title; they come back with the corrections."
+    fields: dict[_Text, _Text | int | _Number | bool | None] = Field(
+        {}, max_length=_LONGEST_NAME, description="Other fields, such as a title; they come back with the corrections."
     )
 
 

@@ -158,9 +158,12 @@ def load_models(
 
     Raises:
         ConfigError: If two folders have the same name.
+        FileError: If `feedback` cannot be written, or is something else.
         ModelError: If a folder holds no model that can be used.
     """
     models: dict[str, ServedModel] = {}
+    if feedback is not None:
+        FeedbackStore(feedback).close()  # a wrong path is told at once, not when the first correction comes
     for folder in folders:
         name = folder.resolve().name
         if name in models:
