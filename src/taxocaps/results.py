@@ -201,6 +201,7 @@ class ModelCard:
         validation: Metrics on the validation documents, as `Evaluation.as_dict` gives them; None if not known.
         is_out_of_fold: Whether these are training documents, each labelled by a model that has not learned from it.
         test: Metrics on the test documents.
+        version: Some digits that a model trained anew would not have; empty before it is saved.
     """
 
     name: str
@@ -223,17 +224,30 @@ class ModelCard:
     validation: Mapping[str, Any] | None = None
     is_out_of_fold: bool = False
     test: Mapping[str, Any] | None = None
+    version: str = ""
 
 
 @dataclass(frozen=True)
 class TaxonomyLabel:
-    """A label in a taxonomy, its id and its name; its threshold is None if the model has no score for it."""
+    """A label in a taxonomy.
+
+    Attributes:
+        label: Its id.
+        name: Its name.
+        level: How far it is from a root.
+        parents: The labels above it.
+        threshold: The score from which on it is given; None if the model has no score for it.
+        alternatives: Its other names: alternative ones, those in other languages, and notations.
+        hidden: Names by which it is found, but which are not shown, such as misspellings.
+    """
 
     label: str
     name: str
     level: int
     parents: tuple[str, ...]
     threshold: float | None
+    alternatives: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

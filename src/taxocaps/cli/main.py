@@ -15,8 +15,10 @@ from taxocaps.cli import (
     encode,
     evaluate,
     explain,
+    feedback,
     graph,
     label_vectors,
+    learn,
     models,
     predict,
     review,
@@ -49,6 +51,8 @@ app.command("predict")(predict.predict)
 app.command("evaluate")(evaluate.evaluate)
 app.command("explain")(explain.explain)
 app.command("review")(review.review)
+app.command("learn")(learn.learn)
+app.add_typer(feedback.app, name="feedback")
 app.command("serve")(serve.serve)
 app.command("models")(models.models)
 app.command("config")(config.config)

@@ -1,17 +1,17 @@
 """Reading documents from files of any format, one at a time."""
 
-import difflib
+import codecs
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
-from taxocaps.config import Config
+from taxocaps.config import Between, Config
 from taxocaps.corpus.document import Document
-from taxocaps.errors import ConfigError, CorpusError, FileError
-from taxocaps.files import check_exists, format_suffix, is_decodable
+from taxocaps.errors import ConfigError, CorpusError, FileError, nearest
+from taxocaps.files import LONGEST_LINE, CutLine, check_exists, format_suffix, is_decodable, open_binary
 from taxocaps.registry import Registry
 
 __all__ = [
@@ -23,12 +23,13 @@ __all__ = [
     "check_columns",
     "check_table",
     "documents_of",
-    "encoding_problem",
     "format_of",
+    "line_problem",
     "location",
     "read_documents",
     "split_labels",
     "to_document",
+    "too_long",
 ]
 
 
@@ -52,11 +53,24 @@ class Reader:
         suffixes: The suffixes of such files in lower case, such as ".jsonl", without compression.
         splits_at_lines: Whether each line is a record, so that a part of a file can be read by itself: `read` takes two
             positions in bytes as a third argument, then.
+        begins_with: What such files begin with, white space aside, if they share their suffix with another format.
     """
 
     read: Callable[..., Iterator[Record]]
     suffixes: tuple[str, ...]
     splits_at_lines: bool = False
+    begins_with: bytes = b""
+
+    def recognizes(self, path: Path) -> bool:
+        """Whether a file begins as those that share their suffix with another format do."""
+        if not self.begins_with or not path.is_file():
+            return False
+        with open_binary(path) as file:
+            return file.read(_HEAD).removeprefix(codecs.BOM_UTF8).lstrip().startswith(self.begins_with)
+
+
+_HEAD = 1_024
+"""Bytes of a file that are looked at to recognize its format."""
 
 
 READERS: Registry[Reader] = Registry(
@@ -68,6 +82,7 @@ READERS: Registry[Reader] = Registry(
         "tsv": "taxocaps.corpus.tables:TSV_READER",
         "parquet": "taxocaps.corpus.parquet:READER",
         "text": "taxocaps.corpus.text_directory:READER",
+        "label-studio": "taxocaps.corpus.label_studio:READER",
     },
 )
 """Readers by format. Other packages add theirs by an entry point of the group `taxocaps.readers`."""
@@ -78,8 +93,8 @@ class CorpusConfig(Config):
 
     Attributes:
         format: The format of the files, such as jsonl or csv; by default determined by the suffix.
-        text_field: The field with the text. Several fields ("title,body") are joined with newlines; each must be
-            present, but may be empty or null.
+        text_field: The field with the text. Several fields ("title,body") are joined with newlines, one with a weight
+            ("title*3,body") as often as that says: its words count more. Each must be present, but may be empty.
         tokens_field: The field with tokens, a list or a string split at white space; used if present.
         id_field: The field with the document's id, if there is one.
         labels_field: The field with the labels, if there is one: a list, or a string with `label_separator`. White
@@ -91,6 +106,7 @@ class CorpusConfig(Config):
             need a list if it is not given. Blank labels are removed.
         quotes: Whether `"` quotes cells of CSV and TSV files ("standard") or is an ordinary character ("none").
         encoding: The encoding of text files; documents are always written as UTF-8.
+        longest_record: The most letters that a document may have with all of its fields, as it stands in the file.
         directory_labels: The labels of a directory of texts: a file `name.labels` next to `name.txt` with one label per
             line ("sidecar"), or the names of the folders of the text ("folder").
         on_error: Whether an invalid record raises an error or is skipped.
@@ -109,14 +125,15 @@ class CorpusConfig(Config):
     label_separator: str | None = None
     quotes: Literal["standard", "none"] = "standard"
     encoding: str = "utf-8"
+    longest_record: Annotated[int, Between(1, 2**31)] = LONGEST_LINE
     directory_labels: Literal["sidecar", "folder"] = "sidecar"
     on_error: Literal["raise", "skip"] = "raise"
 
     def model_post_init(self, context: object, /) -> None:
         """Check the format and that no field name is blank."""
         if self.format is not None and self.format not in READERS:
-            nearest = difflib.get_close_matches(self.format, list(READERS), n=1)
-            hint = f"; did you mean {nearest[0]}?" if nearest else ""
+            close = nearest(self.format, READERS)
+            hint = f"; did you mean {close}?" if close else ""
             raise ConfigError(f"{self.key('format')} must be one of {', '.join(READERS)}; got {self.format!r}{hint}")
         for name in ("tokens_field", "id_field", "labels_field", "split_field"):
             if not getattr(self, name).strip():
@@ -132,17 +149,32 @@ class CorpusConfig(Config):
 
     @cached_property
     def text_fields(self) -> tuple[str, ...]:
-        """The fields whose contents make the text.
+        """The fields whose contents make the text, one with a weight as often as that says.
 
-        >>> CorpusConfig(text_field="title, body").text_fields
-        ('title', 'body')
+        >>> CorpusConfig(text_field="title*2, body").text_fields
+        ('title', 'title', 'body')
         """
-        return tuple(name.strip() for name in self.text_field.split(","))
+        return tuple(name for part in self.text_field.split(",") for name in _weighted(part.strip()))
 
     @cached_property
     def kept_fields(self) -> tuple[str, ...]:
         """The fields that stay with documents."""
         return tuple(name.strip() for name in self.keep.split(",")) if self.keep else ()
+
+
+def _weighted(part: str) -> list[str]:
+    """The name of a field, as often as its weight says; what is no weight is part of the name."""
+    name, _, weight = part.rpartition("*")
+    if not name or not weight.isdecimal():
+        return [part]
+    if not 1 <= int(weight[:9]) <= _MOST_WEIGHT:
+        raise ConfigError(
+            f"{CorpusConfig.key('text_field')}: a weight is a number from 1 to {_MOST_WEIGHT}; got {part!r}"
+        )
+    return [name.strip()] * int(weight)
+
+
+_MOST_WEIGHT = 20
 
 
 @dataclass
@@ -179,9 +211,9 @@ def read_documents(
     """Yield the documents of a file or a directory; only one is in memory at a time.
 
     Args:
-        path: A JSONL, CSV, TSV or Parquet file, a text file, a directory of text files, a file of a format that another
-            package reads, or "-" for JSONL from standard input. All but Parquet may be compressed (`.gz`, `.xz`,
-            `.zst`).
+        path: A JSONL, CSV, TSV or Parquet file, an export of Label Studio (`.json`), a text file, a directory of text
+            files, a file of a format that another package reads, or "-" for JSONL from standard input. All but Parquet
+            may be compressed (`.gz`, `.xz`, `.zst`).
         config: The format and the names of the fields.
         report: Updated with the numbers of documents and errors.
 
@@ -195,7 +227,7 @@ def read_documents(
 
 
 def format_of(path: Path, format: str | None = None) -> str:
-    """The format of a file: `format`, or by default the first reader with the suffix.
+    """The format of a file: `format`, or by default the first reader with the suffix, if none recognizes it.
 
     Raises:
         ConfigError: If there is no reader for `format`.
@@ -211,9 +243,9 @@ def format_of(path: Path, format: str | None = None) -> str:
     if path.is_dir():
         return "text"
     suffix = format_suffix(path)
-    for name, reader in READERS.items():
-        if suffix in reader.suffixes:
-            return name
+    possible = {name: reader for name, reader in READERS.items() if suffix in reader.suffixes}
+    for name in sorted(possible, key=lambda name: not possible[name].recognizes(path)):
+        return name
     known = " ".join(dict.fromkeys(suffix for reader in READERS.values() for suffix in reader.suffixes))
     raise FileError(
         f"{path}: {suffix!r} is not the suffix of a corpus format; use one of the suffixes {known}, "
@@ -230,13 +262,21 @@ def location(path: Path, unit: str, number: int) -> str:
     return f"{'standard input' if str(path) == '-' else path}, {unit} {number}"
 
 
-def encoding_problem(text: str, encoding: str) -> str | None:
-    """The problem with the encoding of `text`, or None."""
+def line_problem(text: str, config: CorpusConfig) -> str | None:
+    """The problem with a line, its length or its encoding, or None."""
+    encoding = config.encoding
+    if isinstance(text, CutLine):
+        return too_long(config)
     if not is_decodable(text):
         return f"not valid {encoding.upper()}; give the file's encoding, such as --encoding latin-1"
     if "\0" in text:
         return "contains NUL bytes; give the file's encoding, such as --encoding utf-16"
     return None
+
+
+def too_long(config: CorpusConfig) -> str:
+    """The problem with a record that is longer than allowed."""
+    return f"more than {config.longest_record:,} letters; give {config.key('longest_record')} a greater number"
 
 
 def check_columns(names: Iterable[str], config: CorpusConfig) -> str | None:
@@ -245,9 +285,9 @@ def check_columns(names: Iterable[str], config: CorpusConfig) -> str | None:
     missing = [name for name in config.text_fields if name not in found]
     if not missing or config.tokens_field in found:
         return None
-    close = difflib.get_close_matches(missing[0].lower(), [name.lower() for name in found], n=1)
-    nearest = [name for name in found if name.lower() in close]
-    hint = f"did you mean {nearest[0]!r}? " if nearest else ""
+    lower = {name.lower(): name for name in reversed(found)}
+    close = nearest(missing[0].lower(), lower)
+    hint = f"did you mean {lower[close]!r}? " if close else ""
     return (
         f"no field '{missing[0]}' with the text, nor '{config.tokens_field}' with tokens; the fields are: "
         f"{_listed(found)}; {hint}set {config.key('text_field')} to the right one"

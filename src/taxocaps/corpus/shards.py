@@ -8,13 +8,14 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import IO, Protocol
 
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.readers import READERS, CorpusConfig, ReadReport, documents_of, format_of, read_documents
 from taxocaps.corpus.remote import RemoteFile, is_url, matching_urls
 from taxocaps.errors import CorpusError, FileError, TaxoCapsError
 from taxocaps.files import COMPRESSIONS, format_suffix, matching_paths
+from taxocaps.untrusted import open_regular
 
 __all__ = ["SHARD_BYTES", "SHARD_DOCUMENTS", "InputFile", "Shard", "cut", "input_files", "nothing_read", "total_size"]
 
@@ -28,6 +29,7 @@ _WHOLE_LINES = ("utf-8", "utf8", "ascii", "latin-1", "latin1", "iso-8859-1", "is
 """Encodings in which a byte 10 always ends a line."""
 
 
+_BLOCK = 2**20
 _PACKED = (*COMPRESSIONS, ".parquet", ".pq")
 
 
@@ -87,11 +89,11 @@ class FileShard:
 
     def digest(self) -> str:
         try:
-            with self.path.open("rb") as file:
+            with open_regular(self.path) as file:
                 if self.part is None:
                     return hashlib.file_digest(file, "sha256").hexdigest()
                 file.seek(self.part[0])
-                return hashlib.sha256(file.read(self.size)).hexdigest()
+                return _hash(file, self.size)
         except OSError as error:
             raise FileError(f"{self.path}: cannot be read: {error.strerror or error}") from error
 
@@ -218,6 +220,15 @@ def nothing_read(files: Sequence[InputFile], config: CorpusConfig, report: ReadR
     return CorpusError(f"{where}: contains no documents; give a file with at least one document")
 
 
+def _hash(file: IO[bytes], size: int) -> str:
+    """A hash of the next bytes."""
+    found = hashlib.sha256()
+    while size and (block := file.read(min(size, _BLOCK))):
+        found.update(block)
+        size -= len(block)
+    return found.hexdigest()
+
+
 def _files(path: Path, config: CorpusConfig) -> list[Path]:
     if not path.is_dir() or config.format == "text":
         return [path]
@@ -255,7 +266,8 @@ def _ranges(path: Path) -> Iterator[FileShard]:
         start = 0
         while start < size:
             file.seek(min(start + SHARD_BYTES, size) - 1)
-            file.readline()
+            while (line := file.readline(_BLOCK)) and not line.endswith(b"\n"):
+                pass  # a long line does not fit into memory
             stop = min(file.tell(), size)
             yield FileShard(path, (start, stop))
             start = stop

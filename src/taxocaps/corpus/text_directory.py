@@ -1,12 +1,13 @@
 """Plain text files: one document per file, in a directory or alone."""
 
+import io
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
 from taxocaps.corpus.document import Document, document_name
-from taxocaps.corpus.readers import CorpusConfig, Reader, Record, encoding_problem
+from taxocaps.corpus.readers import CorpusConfig, Reader, Record, line_problem, too_long
 from taxocaps.errors import CorpusError, FileError
-from taxocaps.files import COMPRESSIONS, atomic_folder, format_suffix, read_lines
+from taxocaps.files import COMPRESSIONS, atomic_folder, format_suffix, read_lines, read_text
 
 __all__ = ["READER", "read_texts", "write_texts"]
 
@@ -70,13 +71,15 @@ def _is_searched(entry: Path) -> bool:
 
 def _record(file: Path, root: Path, config: CorpusConfig) -> Record:
     where = "standard input" if str(file) == "-" else str(file)
-    lines = []
-    for number, line in read_lines(file, config.encoding, strict=False, keep_ends=True):
-        problem = encoding_problem(line, config.encoding)
+    content = io.StringIO(newline="")
+    for number, line in read_lines(file, config.encoding, strict=False, keep_ends=True, longest=config.longest_record):
+        problem = line_problem(line, config)
         if problem:
             return Record(f"{where}, line {number}", {}, problem)
-        lines.append(line)
-    text = "".join(lines).replace("\r\n", "\n").replace("\r", "\n")
+        content.write(line)
+        if content.tell() > config.longest_record:
+            return Record(where, {}, too_long(config))
+    text = content.getvalue().replace("\r\n", "\n").replace("\r", "\n")
     stem = _stem(file)
     fields = {
         **dict.fromkeys(config.text_fields),
@@ -98,7 +101,7 @@ def _labels(file: Path, stem: Path, root: Path, config: CorpusConfig) -> list[st
     sidecar = stem.with_name(f"{stem.name}.labels")
     if not sidecar.exists():
         return None
-    return [name for _, line in read_lines(sidecar, config.encoding) if (name := line.strip())]
+    return [name for line in read_text(sidecar, config.encoding).splitlines() if (name := line.strip())]
 
 
 def _write(folder: Path, document: Document, number: int, config: CorpusConfig) -> None:

@@ -12,6 +12,7 @@ from taxocaps.nn.capsules import LabelCapsules, PrimaryCapsules
 from taxocaps.nn.contextual import WordContext, context_layer
 from taxocaps.nn.estimate import training_memory
 from taxocaps.nn.heads import CapsuleHead, DenseHead
+from taxocaps.nn.layers import distinct_ids
 from taxocaps.nn.network import PADDING, UNKNOWN, DropoutRate, Estimate, LayerSize, Network, Sizes, word_embedding
 from taxocaps.nn.rows import WINDOW, AttentionalLSTM, BlockAttention, RowConvolution, RowLayer, RowSelfAttention
 
@@ -157,6 +158,9 @@ class WordsMatrixNetwork(Network):
             words: [R, T]; document: [R]; returns [U, D] and [R, T].
         """
         size = self.embedding.num_embeddings
+        if not self.training:  # nothing is dropped, and a word is the same in all documents
+            ids, positions = distinct_ids(words, size)  # [U], [R, T]
+            return self.embedding(ids), positions  # [U, D], [R, T]
         pairs, positions = torch.unique(words + document[:, None] * size, return_inverse=True)  # [U], [R, T]
         ids = pairs % size  # [U]
         ids = ids.masked_fill(self._dropped(ids), UNKNOWN)  # [U]

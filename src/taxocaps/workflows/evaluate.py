@@ -200,7 +200,7 @@ def _row(path: Path, number: int, line: str) -> tuple[str | None, tuple[str, ...
         if not isinstance(labels, list):
             raise TypeError("labels must be a list")
         names = tuple(str(one if isinstance(one, str) else one["label"]) for one in labels)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CorpusError(
             f'{path}, line {number}: not a prediction; it must look like {{"id": "7", "labels": [{{"label": "a", '
             '"score": 0.9}]}'
