@@ -53,7 +53,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     "fast": {
         "graph": {"N": 32},
         "vectors": {"epochs": 3},
-        "network": {"units": 64, "dropout": 0.1, "word_dropout": 0.0},
+        "network": {"units": 64},
         "training": {"epochs": 5, "batch_size": 64, "learning_rate": 3e-3},
     },
     "paper-rcv1": merge(_PAPER, {"loss": {"p": 0.01}}),
