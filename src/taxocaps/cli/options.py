@@ -137,6 +137,12 @@ _OPTIONS |= {
         Literal["error", "add", "drop"],
         "A label outside the taxonomy is an error, is added under the root, or is dropped. Default: error.",
     ),
+    "path_separator": _ConfigOption(
+        "labels.path_separator",
+        str,
+        "Without a taxonomy, labels are paths with this between their parts, such as '/' in animals/dogs.",
+        "TEXT",
+    ),
     "ancestors": _ConfigOption(
         "labels.ancestors",
         Literal["as-given", "add"],

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, count
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Protocol
+
+from pydantic import Field
 
 from taxocaps.config import Config
 from taxocaps.corpus.document import document_name
@@ -29,6 +31,7 @@ __all__ = [
     "count_unseen",
     "label_matrix",
     "resolve_labels",
+    "taxonomy_of",
     "unseen_labels",
 ]
 
@@ -51,12 +54,15 @@ class LabelConfig(Config):
     Attributes:
         ancestors: Use the labels as given, or add all their ancestors; a root without documents is never added.
         unknown: What to do with a label that is not in the taxonomy: raise an error, add it below the root, or drop it.
+        path_separator: Without a taxonomy, labels are paths whose parts this text separates, such as "/" in
+            "animals/dogs", and make one; by default labels are a flat list.
     """
 
     section: ClassVar[str] = "labels"
 
     ancestors: Ancestors = "as-given"
     unknown: UnknownLabels = "error"
+    path_separator: Annotated[str, Field(min_length=1)] | None = None
 
 
 @dataclass(frozen=True)
@@ -131,6 +137,35 @@ def collect_classes(
         _refuse_ancestors(ancestors)
         return tuple(sorted(used))
     return taxonomy.with_ancestors(used) if ancestors == "add" else tuple(sorted(used, key=taxonomy.position))
+
+
+def taxonomy_of(labels: Iterable[str], path_separator: str | None = None) -> Taxonomy:
+    """A taxonomy of labels alone: a flat list, or the tree of which they are paths.
+
+    Args:
+        labels: The labels.
+        path_separator: What stands between the parts of paths. A label keeps its path as its id, and its last part is
+            its name.
+
+    >>> tree = taxonomy_of(["animals/dogs", "plants"], "/")
+    >>> tree.parents("animals/dogs"), tree.title("animals/dogs"), tree.roots
+    (('animals',), 'dogs', ('animals', 'plants'))
+    """
+    names = sorted(labels)
+    if path_separator is None:
+        return Taxonomy.from_edges((), labels=names)
+    paths = {name: _prefixes(name, path_separator) for name in names}
+    edges = dict.fromkeys(edge for path in paths.values() for edge in itertools.pairwise(path))
+    titles = {one: one.rpartition(path_separator)[2].strip() for path in paths.values() for one in path}
+    return Taxonomy.from_edges(edges, labels=[path[0] for path in paths.values()], titles=titles)
+
+
+def _prefixes(label: str, separator: str) -> list[str]:
+    """A path and those above it, the shortest first; one with an empty part is a name, and no path."""
+    parts = label.split(separator)
+    if not all(part.strip() for part in parts):
+        return [label]
+    return [separator.join(parts[: end + 1]) for end in range(len(parts))]
 
 
 def unseen_labels(taxonomy: Taxonomy) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Members joined: the scores of several scorers, label names, frequency and taxonomy become one probability."""
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -187,10 +188,10 @@ class JoinedScorer(Scorer):
         if self._names is not None:
             self._names.fit(training.documents)
         self._take(list(self.members), EvidenceMaker.candidates_for(training.labels))
-        if self.config.time is not None:
-            plan = plan_members(self.config.used, training.workload, int(folds.max()) + 1, self.config.time)
-            context.tell(str(plan))
-            self._keep(plan.kept)
+        time = math.inf if self.config.time is None else self.config.time
+        plan = plan_members(self.config.used, training.workload, int(folds.max()) + 1, time)
+        context.tell(str(plan))
+        self._keep(plan.kept)
         found = self._score_members(training, folds, context)
         self._keep(list(found))
         if self.config.choose:

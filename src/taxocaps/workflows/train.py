@@ -3,7 +3,7 @@
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -15,7 +15,15 @@ from taxocaps.catalogue.presets import slow_members
 from taxocaps.config import fingerprint, merge
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.label_names import NamedBy, describe_counts
-from taxocaps.corpus.labels import Classes, LabelLists, collect_classes, label_matrix, resolve_labels, unseen_labels
+from taxocaps.corpus.labels import (
+    Classes,
+    LabelLists,
+    collect_classes,
+    label_matrix,
+    resolve_labels,
+    taxonomy_of,
+    unseen_labels,
+)
 from taxocaps.corpus.readers import CorpusConfig, read_documents
 from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
 from taxocaps.encoding.store import is_store, read_manifest, write_store
@@ -35,6 +43,7 @@ from taxocaps.taxonomy.tree import Taxonomy
 from taxocaps.workflows.config import RUN_KEYS, RunConfig, check_same, refuse_both, resolve_run_config
 from taxocaps.workflows.evaluate import evaluate_scores
 from taxocaps.workflows.folders import Existing, TrainingFolder, read_versions
+from taxocaps.workflows.parts import AUTO, NONE, Division, divide, part_of
 from taxocaps.workflows.sources import open_documents
 
 __all__ = ["TrainFiles", "TrainReport", "TrainingData", "check_corpus_options", "like_model", "train"]
@@ -52,6 +61,9 @@ class TrainFiles:
             By default training documents are held out, or scored out of fold.
         test: Documents that the finished model is measured on.
         start: The folder of a model to start from.
+        split_by: How documents of `train` become validation and test documents where no others are given: `auto`, or
+            the name of a field with dates or numbers (see `workflows.parts.divide`); `none` or None leaves all of them
+            for training.
     """
 
     train: Path
@@ -59,6 +71,7 @@ class TrainFiles:
     dev: Path | None = None
     test: Path | None = None
     start: Path | None = None
+    split_by: str | None = None
 
 
 @dataclass(frozen=True)
@@ -130,15 +143,16 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
     if start is not None:
         config = like_model(start, config)
     taxonomy = as_taxonomy(files.taxonomy) if files.taxonomy is not None else start.classes.taxonomy if start else None
-    state = [config.as_mapping(), taxonomy.fingerprint if taxonomy else None, str(files.start)]
+    state = [config.as_mapping(), taxonomy.fingerprint if taxonomy else None, str(files.start), files.split_by]
     with TrainingFolder(Path(out), fingerprint(state), existing, keep=keep) as folder:
         run = TrainingData(
             files if folder.is_first_process else replace(files, test=None), config, folder.work, progress
         )
         folder.check_sources(run.encode(tell))
+        run.divide()
         run.resolve_labels(taxonomy, start)
-        if set(run.named_by) > {"id"}:
-            tell(f"labels of documents: {describe_counts(run.named_by)}")
+        for line in run.describe():
+            tell(line)
         _tell_what_is_missing(config.model, tell)
         context = FitContext(folder.work, existing == "resume", os.cpu_count() or 1, progress, tell)
         model = run.fit(start, context)
@@ -162,7 +176,7 @@ def _tell_what_is_missing(model: str, tell: Callable[[str], None]) -> None:
         tell(f"{model} joins linear models; with the extra `networks` and --time 1h it tries {names}, too")
 
 
-_FILES = ("taxonomy", "dev", "test", "start")
+_FILES = ("taxonomy", "dev", "test", "start", "split_by")
 _BESIDE = (*_FILES, "existing", "keep", "trust_code", "progress", "tell")
 """What `train` takes by name beside options."""
 
@@ -176,8 +190,8 @@ def _files(files: TrainFiles | Path | str, options: Mapping[str, Any]) -> tuple[
                 f"{next(iter(given))} is part of TrainFiles; give it there, or a path in place of TrainFiles"
             )
         return files, others
-    paths = {key: Path(value) for key, value in given.items() if key != "taxonomy"}
-    return TrainFiles(Path(files), given.get("taxonomy"), **paths), others
+    paths = {key: Path(given[key]) for key in ("dev", "test", "start") if key in given}
+    return TrainFiles(Path(files), given.get("taxonomy"), **paths, split_by=given.get("split_by")), others
 
 
 def check_corpus_options(files: TrainFiles, config: RunConfig) -> None:
@@ -198,6 +212,18 @@ def _check_paths(files: TrainFiles) -> None:
             check_exists(Path(path))
     if files.start is not None:
         read_versions(files.start)
+    if files.split_by not in (None, NONE, AUTO):
+        _check_field(files)
+
+
+def _check_field(files: TrainFiles) -> None:
+    """Parts by a field leave no room for others, and need the documents themselves."""
+    if files.dev is not None or files.test is not None:
+        raise ConfigError(
+            f"--split-by {files.split_by} makes validation and test documents; leave out --dev and --test"
+        )
+    if is_store(files.train):
+        raise CorpusError(f"{files.train}: is a store, which has no field '{files.split_by}'; give the documents")
 
 
 def like_model(start: FittedModel, config: RunConfig) -> RunConfig:
@@ -226,6 +252,8 @@ class TrainingData:
         self._documents: dict[str, EncodedDocuments] = {}
         self._lists: dict[str, LabelLists] = {}
         self._labels: dict[str, Any] = {}
+        self._values: list[Any] = []
+        self._division: Division | None = None
         self.unknown: Counter[str] = Counter()
         self.named_by: Counter[NamedBy] = Counter()
 
@@ -241,13 +269,41 @@ class TrainingData:
             hashes[name] = str(read_manifest(store)["hashes"].get("source"))
         return hashes
 
+    def divide(self) -> None:
+        """Divide the training documents into parts, if that is wanted."""
+        split_by, whole = self._files.split_by, self._documents["train"]
+        if split_by in (None, NONE):
+            return
+        has_test = self._files.test is not None
+        try:
+            self._division = divide(whole, split_by, self._values, has_test=has_test, seed=self._config.seed)
+        except CorpusError as error:
+            raise CorpusError(f"{self._files.train}: {error}") from error
+        if self._division is not None:
+            parts = {name: part_of(whole, rows) for name, rows in self._division.rows.items()}
+            self._documents = {**parts, **{key: value for key, value in self._documents.items() if key != "train"}}
+
+    def describe(self) -> Iterator[str]:
+        """What was found in the files, in lines for people."""
+        count = sum(map(len, self._documents.values()))
+        parts = ", ".join(f"{len(self._documents[name]):,} {_PURPOSES[name]}" for name in self._documents)
+        how = f" ({self._division.how})" if self._division is not None else ""
+        yield f"{count:,} documents, {len(self._used):,} labels: {parts}{how}"
+        if set(self.named_by) > {"id"}:
+            yield f"labels of documents: {describe_counts(self.named_by)}"
+
+    @property
+    def _used(self) -> set[str]:
+        """The labels that documents carry."""
+        return {label for lists in self._lists.values() for labels in lists for label in labels or ()}
+
     def resolve_labels(self, taxonomy: Taxonomy | None, start: FittedModel | None) -> None:
         """Find labels in the taxonomy, by id or by name, and make matrices of them."""
         options = self._config.options.labels
         older = start.classes.names if start is not None else ()
         tree = taxonomy.with_labels(older) if taxonomy is not None else None
         for name, documents in self._documents.items():
-            path = self._paths[name]
+            path = self._paths.get(name, self._files.train)
             found = [document.labels or () for document in documents.documents]
             if not any(found):
                 raise CorpusError(f"{path}: no document carries a label (field '{self._config.corpus.labels_field}')")
@@ -263,8 +319,8 @@ class TrainingData:
                 self.unknown.update(resolved.unknown)
                 self.named_by.update(resolved.named_by)
         learned = [labels or () for part in self._learned_parts for labels in self._lists[part]]
-        if tree is None:  # a flat list of the labels that can be learned
-            tree = Taxonomy.from_edges((), labels=sorted(set(older).union(*learned)))
+        if tree is None:  # the labels that can be learned are all there are
+            tree = taxonomy_of(set(older).union(*learned), options.path_separator)
         unseen = unseen_labels(tree) if taxonomy is not None and self._config.options.gives_unseen else ()
         names = collect_classes([*learned, older, unseen], tree, options.ancestors)
         self.classes = Classes(names, tree)
@@ -337,11 +393,21 @@ class TrainingData:
         is_shared = paths.count(self._paths[name]) > 1 and corpus.split is None
         return corpus.replace(split=name) if is_shared else corpus
 
+    def _read(self, name: str, path: Path) -> Iterator[Document]:
+        """The documents of a part; what the field says that they are divided by is noted."""
+        field, corpus = self._files.split_by, self._corpus(name)
+        if name != "train" or field in (None, NONE, AUTO):
+            yield from read_documents(path, corpus)
+            return
+        for document in read_documents(path, corpus.replace(keep=field)):
+            self._values.append((document.kept or {}).get(field))
+            yield document
+
     def _write_store(self, name: str, path: Path, tell: Callable[[str], None]) -> Path:
         folder = self._folder / "stores" / name
         folder.mkdir(parents=True, exist_ok=True)
         write_store(
-            read_documents(path, self._corpus(name)),
+            self._read(name, path),
             self._encoder,
             folder,
             cache=self._folder / "tokens" / name,
@@ -351,6 +417,9 @@ class TrainingData:
             tell=tell,
         )
         return folder
+
+
+_PURPOSES = {"train": "to learn from", "dev": "for validation", "test": "for the test"}
 
 
 @dataclass(frozen=True)
