@@ -195,3 +195,33 @@ def test_a_folder_of_labels_with_kept_fields_and_a_summary(run, toy_model, toy_f
     ]
     code, out, _ = run("predict", toy_model, first, "--keep", "split", "-o", tmp_path / "out", "--json")
     assert json.loads(out)["documents"] == 12
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """Make standard output a terminal."""
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("NO_COLOR", "1")
+
+
+def test_on_a_terminal_labels_are_shown_for_people(run, toy_model, toy_files, terminal):
+    options = ("--top-k", "2", "--hierarchy", "add-ancestors")
+    code, out, _ = run("predict", toy_model, "--text", "The goalkeeper saved the penalty.", *options)
+    assert code == 0
+    assert out.splitlines()[0] == "1"
+    assert all(re.match(r"  [█▏▎▍▌▋▊▉ ]{12} +[01]\.\d\d  \S", line) for line in out.splitlines()[1:])
+    assert " in Sport" in run("predict", toy_model, "--text", "goal", "--top-k", "20", "--threshold", "0")[1]
+    assert json.loads(run("predict", toy_model, "--text", "goal", "--json")[1])["id"] == "1"
+    assert "the text has no words" in run("predict", toy_model, "--text", "...")[1]
+    code, out, _ = run("predict", toy_model, toy_files.documents, "--split", "dev", "--at-least", "1")
+    assert code == 0
+    assert len([line for line in out.splitlines() if not line.startswith(" ")]) == 2
+
+
+def test_what_was_recognised_is_said(run, toy_model, tmp_path):
+    (tmp_path / "d.csv").write_bytes("Titel;Inhalt\nTor;Der Stürmer traf für seinen Verein.\n".encode("cp1252"))
+    code, out, err = run("predict", toy_model, tmp_path / "d.csv")
+    assert (code, json.loads(out)["id"]) == (0, "1")
+    assert err == f"{tmp_path / 'd.csv'} (cp1252, cells separated by semicolons): text from 'Inhalt'\n"
+    assert run("predict", toy_model, tmp_path / "d.csv", "--quiet")[2] == ""

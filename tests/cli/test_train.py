@@ -59,8 +59,10 @@ def test_every_command_takes_a_linear_model(run, toy_files, tmp_path):
 
 def test_a_model_has_only_its_own_options(check_refused, run, toy_files, tmp_path):
     files = (toy_files.documents, "--out", tmp_path / "svm", "--model", "svm")
-    message = "SVM has no options graph; it has bag, decision, folds, labels, linear, scorer, text, validation"
+    message = "SVM has no option graph.window; its options are those of bag, decision, folds, labels, linear, scorer"
     check_refused(run("train", *files, "--set", "graph.window=4"), message)
+    check_refused(run("train", *files, "--epochs", "5"), "SVM has no option --epochs;")
+    check_refused(run("train", *files, "--time", "5m"), "SVM has no option --time;")
     refused = run("train", *files, "--set", "linear.loss=logistic")
     check_refused(refused, "linear.loss=logistic contradicts the model SVM")
     check_refused(run("train", *files[:-1], "smv"), "no model is called 'smv'; did you mean SVM?")
@@ -96,7 +98,7 @@ def test_the_same_options_from_a_file(train, run, tmp_path, small, toy_files):
     code, text, _ = run("config", *small)
     assert code == 0
     (tmp_path / "run.yaml").write_text(text)
-    files = (toy_files.documents, toy_files.taxonomy, "--out", tmp_path / "other")
+    files = (toy_files.documents, toy_files.taxonomy, "--split-by", "none", "--out", tmp_path / "other")
     assert run("train", *files, "--config", tmp_path / "run.yaml", "--quiet")[0] == 0
     assert weights(tmp_path / "other") == weights(tmp_path / "model")
 
@@ -116,6 +118,25 @@ def test_labels_outside_the_taxonomy_are_told(check_refused, train, tmp_path):
     )
 
 
+def test_a_label_that_is_several_names_the_separator(check_refused, train, run, tmp_path):
+    (tmp_path / "several.jsonl").write_text(GOOD.replace("Sport", "Sport / Tennis"))
+    refused = train("--quiet", documents=tmp_path / "several.jsonl")
+    check_refused(refused, "'Sport' and 'Tennis' are: name what separates labels, --label-separator '/'")
+    (tmp_path / "several.jsonl").write_text(GOOD.replace('["Sport"]', '"Sport / Tennis"'))
+    assert train("--quiet", "--label-separator", "/", documents=tmp_path / "several.jsonl")[0] == 0
+
+
+def test_a_taxonomy_with_spaces_in_place_of_tabs(check_refused, train, tmp_path):
+    (tmp_path / "one.jsonl").write_text(GOOD)
+    taxonomy = tmp_path / "spaces.tsv"
+    taxonomy.write_text("Topics Sport\nTopics Art\n")
+    refused = train("--quiet", documents=tmp_path / "one.jsonl", taxonomy=taxonomy)
+    check_refused(refused, "it has 'Topics Sport', with a space where a tab belongs between parent and child")
+    taxonomy.write_text("Topics    Sport\nTopics    Art\n")
+    refused = train("--quiet", documents=tmp_path / "one.jsonl", taxonomy=taxonomy)
+    check_refused(refused, "spaces.tsv, line 1: spaces between labels, as in 'Topics Sport', where a tab belongs")
+
+
 BAD_OPTIONS = {
     "unknown key": (["--set", "network.unit=3"], "unknown configuration key network.unit; did you mean network.units?"),
     "not a number": (["--set", "network.units=many"], "network.units must be"),
@@ -123,8 +144,8 @@ BAD_OPTIONS = {
     "contradiction to the model": (["--set", "network.head=dense"], "contradicts the model HE-AGCRCNN"),
     "unknown model": (["--model", "agcrn"], "did you mean AGCRCNN?"),
     "unknown preset": (["--preset", "quick"], "there are default, fast"),
-    "negative seed": (["--seed", "-1"], "seed must be from 0"),
-    "no epochs": (["--epochs", "0"], "training.epochs must be from 1"),
+    "negative seed": (["--seed", "-1"], "--seed must be from 0"),
+    "no epochs": (["--epochs", "0"], "--epochs must be from 1"),
     "unknown option": (["--epoch", "1"], "--epoch"),
     "unknown choice": (["--ancestors", "all"], "--ancestors"),
     "missing vectors": (["--vectors", "none.txt"], "none.txt: no such file"),
@@ -161,7 +182,6 @@ BAD_INPUT = {
     "empty file": ("", "no documents"),
     "invalid JSON": (GOOD + "{\n", "line 2"),
     "no labels": ('{"text": "x"}\n', "no document carries a label"),
-    "labels in one string": ('{"text": "x", "labels": "a b"}\n', "label_separator"),
     "no text": ('{"body": "x", "labels": ["Sport"]}\n', "no field 'text'"),
 }
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from taxocaps.cli.console import console, print_json, shown_progress, tell
+from taxocaps.cli.console import console, print_json, shown_progress, tell, tell_recognised
 from taxocaps.cli.options import CORPUS_OPTIONS, AsJson, Quiet, with_config
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ def check(
     """
     from taxocaps.workflows.corpus import check_corpus
 
+    if not quiet and not as_json:
+        tell_recognised(files, config)
     with shown_progress(quiet or as_json) as progress:
         checked = check_corpus(files, taxonomy, config, language=language, progress=progress)
     if as_json:
@@ -65,6 +67,8 @@ def convert(
     """Write documents in another format."""
     from taxocaps.workflows.corpus import convert_corpus
 
+    if not quiet and not as_json:
+        tell_recognised(source, config)
     with shown_progress(quiet or as_json) as progress:
         reading = convert_corpus(source, target, config, format=to, progress=progress)
     if as_json:

@@ -336,15 +336,39 @@ def _unknown_message(
     where = document_name(ids[index] if ids else None, index + 1)
     match = resolver.match(label)
     if match is not None:
-        return f"{where}: the label {label!r} is {_shared(match)}; give the id, or set labels.unknown to add or drop"
+        return f"{where}: the label {label!r} is {_shared(match)}; give the id, or say --unknown-labels add or drop"
+    hint = _separator_hint(label, resolver) or _space_hint(label, resolver.taxonomy)
+    if hint:
+        return f"{where}: the label {label!r} is not in the taxonomy; {hint}"
     nearest = resolver.taxonomy.nearest(label)
     hint = f" (nearest: {nearest!r})" if nearest else ""
     more = len(unknown_names) - 1
     others = "" if not more else ", nor is 1 other label" if more == 1 else f", nor are {more} other labels"
     return (
         f"{where}: the label {label!r} is not in the taxonomy{hint}"
-        f"{others}; correct {'it' if not more else 'them'}, or set labels.unknown to add or drop"
+        f"{others}; correct {'it' if not more else 'them'}, or say --unknown-labels add or drop"
     )
+
+
+def _separator_hint(label: str, resolver: LabelResolver) -> str | None:
+    """What to type if a label is several labels, with something between them."""
+    for separator in _SEPARATORS:
+        parts = [part.strip() for part in label.split(separator) if part.strip()]
+        if len(parts) > 1 and all(resolver.match(part) for part in parts):
+            return f"but {parts[0]!r} and {parts[1]!r} are: name what separates labels, --label-separator {separator!r}"
+    return None
+
+
+_SEPARATORS = (";", "|", ",", "/", "\t", "\n", " ")
+"""What may stand between labels."""
+
+
+def _space_hint(label: str, taxonomy: Taxonomy) -> str | None:
+    """What to correct if a taxonomy has spaces where there should be tabs, so that lines became labels."""
+    if any(taxonomy.parents(name) not in ((), (taxonomy.root,)) for name in taxonomy.names):
+        return None
+    line = next((name for name in taxonomy.names if label in name.split() and name != label), None)
+    return line and f"it has {line!r}, with a space where a tab belongs between parent and child; put tabs there"
 
 
 def _shared(match: LabelMatch) -> str:
@@ -364,7 +388,7 @@ def _closures(names: Iterable[str], taxonomy: Taxonomy | None, ancestors: Ancest
 
 def _refuse_ancestors(ancestors: Ancestors) -> None:
     if ancestors == "add":
-        raise ConfigError(f"{LabelConfig.key('ancestors')} = add needs a taxonomy; give one, or use as-given")
+        raise ConfigError("--ancestors add needs a taxonomy; give one, or leave it out")
 
 
 def _indicator(lists: Sequence[Sequence[Any]], columns: Any, width: int) -> "csr_array":

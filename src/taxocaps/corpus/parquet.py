@@ -7,6 +7,7 @@ from typing import Any
 
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.readers import CorpusConfig, Reader, Record, check_table, location
+from taxocaps.corpus.recognition import AUTO
 from taxocaps.errors import CorpusError, FileError
 from taxocaps.files import COMPRESSIONS, atomic_path, open_binary
 from taxocaps.registry import import_extra
@@ -36,7 +37,8 @@ def read_parquet(path: Path, config: CorpusConfig) -> Iterator[Record]:
                 config.split_field,
                 *config.kept_fields,
             ]
-            batches = file.iter_batches(batch_size=_BATCH, columns=[name for name in names if name in wanted])
+            columns = names if config.text_field == AUTO else [name for name in names if name in wanted]
+            batches = file.iter_batches(batch_size=_BATCH, columns=columns)
             rows = (row for batch in batches for row in batch.to_pylist())
             for number, row in enumerate(rows, 1):
                 yield Record(location(path, "row", number), row)
@@ -63,7 +65,7 @@ def write_parquet(path: Path, documents: Iterable[Document], config: CorpusConfi
     return count
 
 
-READER = Reader(read_parquet, (".parquet", ".pq"))
+READER = Reader(read_parquet, (".parquet", ".pq"), has_columns=True, is_binary=True)
 
 _ORDER = ("id", "text", "tokens", "labels", "split")
 

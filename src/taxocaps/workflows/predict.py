@@ -3,7 +3,7 @@
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -150,6 +150,7 @@ def predict_file(  # noqa: PLR0913 - a front door: each argument stands for itse
     overwrite: bool = False,
     trust_code: bool = False,
     progress: Progress = silent,
+    show: Callable[[Prediction], None] | None = None,
 ) -> PredictReport:
     """Label the documents of files or a store, in several processes, and write the labels.
 
@@ -170,6 +171,7 @@ def predict_file(  # noqa: PLR0913 - a front door: each argument stands for itse
         overwrite: Begin anew where another run was interrupted, or has filled a folder.
         trust_code: Whether code that the model names may be run.
         progress: Told how many documents are done, how fast, and how long it will take.
+        show: Prints labels in place of JSON where `output` is `-`.
 
     Raises:
         UnfinishedError: If some shards cannot be read, after all others are done.
@@ -181,7 +183,9 @@ def predict_file(  # noqa: PLR0913 - a front door: each argument stands for itse
     if corpus.keep and is_store(files[0]):
         raise ConfigError(f"{files[0]}: a store has no fields to keep but ids; give the documents, or leave out --keep")
     if _is_stream(output):
-        totals = _predict_stream(as_model(model, trust_code=trust_code), files, output, options, corpus, progress)
+        fitted, totals = as_model(model, trust_code=trust_code), Totals()
+        rows = _rows(fitted, _streams(files, fitted, corpus, totals.reading), options)
+        _write_stream(rows, output, totals, progress, show if str(output) == "-" else None)
     else:
         target = output_of(output, format)
         for file in files:
@@ -203,24 +207,25 @@ def _is_stream(output: Path | str) -> bool:
     return str(output) == "-" or (path.exists() and not path.is_file() and not path.is_dir())
 
 
-def _predict_stream(
-    model: FittedModel,
-    files: Sequence[Path],
+def _write_stream(
+    rows: Iterable[Row],
     output: Path | str,
-    options: DecisionOptions | None,
-    corpus: CorpusConfig,
+    totals: Totals,
     progress: Progress,
-) -> Totals:
-    totals = Totals()
+    show: Callable[[Prediction], None] | None,
+) -> None:
     with atomic_text(Path(output)) if str(output) != "-" else nullcontext(sys.stdout) as file:
-        for document, prediction in _rows(model, _streams(files, model, corpus, totals.reading), options):
-            file.write(as_json(prediction, prediction.id, document.kept))
+        for document, prediction in rows:
+            if show is not None:
+                show(prediction)
+            else:
+                file.write(as_json(prediction, prediction.id, document.kept))
             _count(totals.counts, document, prediction)
             if totals.counts["documents"] % _CHUNK == 0:
                 file.flush()  # whoever reads a pipe is waiting
                 progress(_STAGE, totals.counts["documents"])
-    progress(_STAGE, totals.counts["documents"], totals.counts["documents"])
-    return totals
+    done = totals.counts.get("documents", 0)
+    progress(_STAGE, done, done)
 
 
 @dataclass(frozen=True)

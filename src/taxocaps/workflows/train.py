@@ -44,7 +44,7 @@ from taxocaps.workflows.config import RUN_KEYS, RunConfig, check_same, refuse_bo
 from taxocaps.workflows.evaluate import evaluate_scores
 from taxocaps.workflows.folders import Existing, TrainingFolder, read_versions
 from taxocaps.workflows.parts import AUTO, NONE, Division, divide, part_of
-from taxocaps.workflows.sources import open_documents
+from taxocaps.workflows.sources import open_documents, recognised_lines
 
 __all__ = ["TrainFiles", "TrainReport", "TrainingData", "check_corpus_options", "like_model", "train"]
 
@@ -260,6 +260,9 @@ class TrainingData:
     def encode(self, tell: Callable[[str], None]) -> dict[str, str]:
         """Encode the documents of all parts; returns the hashes of what they were made from."""
         hashes = {}
+        for path in dict.fromkeys(self._paths.values()):
+            for line in recognised_lines(path, self._config.corpus):
+                tell(line)
         for name, path in self._paths.items():
             if is_store(path):
                 store, corpus = path, self._corpus(name)
@@ -306,7 +309,7 @@ class TrainingData:
             path = self._paths.get(name, self._files.train)
             found = [document.labels or () for document in documents.documents]
             if not any(found):
-                raise CorpusError(f"{path}: no document carries a label (field '{self._config.corpus.labels_field}')")
+                raise CorpusError(f"{path}: no document carries a label; name the field with labels: --labels-field")
             self._lists[name] = found
             if tree is None:
                 self.named_by["id"] += sum(map(len, found))
