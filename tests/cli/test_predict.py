@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -197,26 +198,34 @@ def test_a_folder_of_labels_with_kept_fields_and_a_summary(run, toy_model, toy_f
     assert json.loads(out)["documents"] == 12
 
 
-@pytest.fixture
-def terminal(monkeypatch):
-    """Make standard output a terminal."""
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    monkeypatch.setenv("COLUMNS", "120")
-    monkeypatch.setenv("NO_COLOR", "1")
+def on_terminal(*arguments):
+    """What a command prints on a terminal of 120 columns without colours."""
+    pty = pytest.importorskip("pty")
+    shown, screen = pty.openpty()
+    command = [sys.executable, "-m", "taxocaps", *map(str, arguments)]
+    environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "120", "TERM": "xterm"}
+    with subprocess.Popen(command, stdout=screen, stderr=subprocess.DEVNULL, env=environment) as process:
+        os.close(screen)
+        parts = []
+        with contextlib.suppress(OSError):  # the terminal is closed
+            while part := os.read(shown, 65536):
+                parts.append(part)
+        process.wait(60)
+    os.close(shown)
+    return b"".join(parts).decode().replace("\r", "")
 
 
-def test_on_a_terminal_labels_are_shown_for_people(run, toy_model, toy_files, terminal):
-    options = ("--top-k", "2", "--hierarchy", "add-ancestors")
-    code, out, _ = run("predict", toy_model, "--text", "The goalkeeper saved the penalty.", *options)
-    assert code == 0
-    assert out.splitlines()[0] == "1"
-    assert all(re.match(r"  [█▏▎▍▌▋▊▉ ]{12} +[01]\.\d\d  \S", line) for line in out.splitlines()[1:])
-    assert " in Sport" in run("predict", toy_model, "--text", "goal", "--top-k", "20", "--threshold", "0")[1]
-    assert json.loads(run("predict", toy_model, "--text", "goal", "--json")[1])["id"] == "1"
-    assert "the text has no words" in run("predict", toy_model, "--text", "...")[1]
-    code, out, _ = run("predict", toy_model, toy_files.documents, "--split", "dev", "--at-least", "1")
-    assert code == 0
-    assert len([line for line in out.splitlines() if not line.startswith(" ")]) == 2
+def test_on_a_terminal_labels_are_shown_for_people(toy_model, toy_files):
+    texts = ("--text", "The goalkeeper saved the penalty.", "--text", "...")
+    lines = on_terminal("predict", toy_model, *texts, "--top-k", "3", "--hierarchy", "add-ancestors").splitlines()
+    assert (lines[0], lines[-2]) == ("1", "2")
+    assert len(lines) >= 6
+    assert all(re.match(r"  [█▏▎▍▌▋▊▉ ]{12} +[01]\.\d\d  \S", line) for line in lines[1:-2])
+    assert any(line.rstrip().endswith(" in Sport") or " in Science" in line for line in lines[1:-2])
+    assert lines[-1] == "  the text has no words that the model reads"
+    assert json.loads(on_terminal("predict", toy_model, "--text", "goal", "--json"))["id"] == "1"
+    shown = on_terminal("predict", toy_model, toy_files.documents, "--split", "dev", "--at-least", "1")
+    assert len([line for line in shown.splitlines() if not line.startswith(" ")]) == 2
 
 
 def test_what_was_recognised_is_said(run, toy_model, tmp_path):

@@ -9,6 +9,8 @@ from taxocaps.cli.console import console, print_json, shown_progress, tell, tell
 from taxocaps.cli.options import CORPUS_OPTIONS, AsJson, Quiet, with_config
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from taxocaps.workflows.config import CorpusConfig
     from taxocaps.workflows.corpus import CheckedCorpus
 
@@ -36,8 +38,9 @@ def check(
 ) -> None:
     """Count documents and labels, and find what may be wrong with them.
 
-    Documents and labels per document, counts per label and level, documents without labels, labels that are not in
-    the taxonomy, and the same text twice, within a split or in two of them.
+    Documents and labels per document, lengths and languages, the long tail of labels, counts per label and level,
+    documents without labels, labels that are not in the taxonomy, and the same or nearly the same text twice, within a
+    split or in two of them.
     """
     from taxocaps.workflows.corpus import check_corpus
 
@@ -92,7 +95,7 @@ def _show_splits(checked: "CheckedCorpus") -> None:
 
     table = Table(box=None, title="Documents", title_justify="left")
     table.add_column("split")
-    columns = ("documents", "words (median)", "words (max)", "labels (mean)", "labels (max)", "labels used")
+    columns = ("documents", "words (median)", "(90 %)", "(max)", "labels (mean)", "(max)", "labels used")
     for column in columns:
         table.add_column(column, justify="right")
     for name, split in checked.corpus.splits.items():
@@ -100,6 +103,7 @@ def _show_splits(checked: "CheckedCorpus") -> None:
             name,
             f"{split.documents:,}",
             f"{split.words.median:,.0f}",
+            f"{split.words.most:,}",
             f"{split.words.max:,}",
             f"{split.labels.mean:.2f}",
             f"{split.labels.max:,}",
@@ -115,6 +119,9 @@ def _show_labels(checked: "CheckedCorpus", most: int) -> None:
     from taxocaps.workflows.corpus import describe_counts
 
     corpus = checked.corpus
+    typer.echo(f"\nLanguages of documents: {_shares(checked.languages)}")
+    if corpus.label_counts:
+        typer.echo(f"Documents of labels: {', '.join(_tail(checked.long_tail))}")
     if set(corpus.named_by) > {"id"}:
         typer.echo(f"\nLabels of documents: {describe_counts(corpus.named_by)}")
     if corpus.levels:
@@ -132,3 +139,15 @@ def _show_labels(checked: "CheckedCorpus", most: int) -> None:
         for label, count in frequent[:most]:
             table.add_row(Text(label), f"{count:,}")
         console().print(table)
+
+
+def _shares(languages: "Mapping[str, int]") -> str:
+    """The languages of documents, each with its share; single ones of many are left to --json."""
+    total = sum(languages.values())
+    return ", ".join(f"{code} {count / total:.0%}" for code, count in list(languages.items())[:5])
+
+
+def _tail(long_tail: "Mapping[str, int]") -> "Iterator[str]":
+    for size, labels in long_tail.items():
+        if labels:
+            yield f"{size} for {labels:,} label{'s' * (labels != 1)}"
