@@ -75,7 +75,7 @@ def test_a_broken_record(check_refused, run, toy_model, tmp_path):
     path, output = tmp_path / "a.jsonl", tmp_path / "labels.jsonl"
     path.write_text(json.dumps({"text": TEXT}) + "\nbroken\n")
     output.write_text("old\n")
-    check_refused(run("predict", toy_model, path, "-o", output, "--quiet"), "a.jsonl, line 2", "on_error=skip")
+    check_refused(run("predict", toy_model, path, "-o", output, "--quiet"), "a.jsonl, line 2", "--on-error skip")
     assert output.read_text() == "old\n"
     code, _, err = run("predict", toy_model, path, "-o", output, "--on-error", "skip")
     assert code == 0
@@ -199,11 +199,11 @@ def test_a_folder_of_labels_with_kept_fields_and_a_summary(run, toy_model, toy_f
 
 
 def on_terminal(*arguments):
-    """What a command prints on a terminal of 120 columns without colours."""
+    """What a command prints on a terminal of 120 columns that knows no colours."""
     pty = pytest.importorskip("pty")
     shown, screen = pty.openpty()
     command = [sys.executable, "-m", "taxocaps", *map(str, arguments)]
-    environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "120", "TERM": "xterm"}
+    environment = {**os.environ, "COLUMNS": "120", "TERM": "dumb"}
     with subprocess.Popen(command, stdout=screen, stderr=subprocess.DEVNULL, env=environment) as process:
         os.close(screen)
         parts = []

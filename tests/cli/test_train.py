@@ -182,7 +182,7 @@ BAD_INPUT = {
     "empty file": ("", "no documents"),
     "invalid JSON": (GOOD + "{\n", "line 2"),
     "no labels": ('{"text": "x"}\n', "no document carries a label"),
-    "no text": ('{"body": "x", "labels": ["Sport"]}\n', "no field 'text'"),
+    "no text": ('{"n": "x", "labels": ["Sport"]}\n', "no field 'text'"),
 }
 
 

@@ -4,6 +4,7 @@ Whatever `CorpusConfig` leaves open (`auto`) is decided by the beginning of the 
 read the same way; what is decided can be told in one line (`describe`).
 """
 
+import contextlib
 import csv
 import io
 import json
@@ -13,12 +14,13 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from taxocaps.errors import FileError, TaxoCapsError
 from taxocaps.files import open_binary
 
 if TYPE_CHECKING:
     from taxocaps.corpus.readers import CorpusConfig, Reader
 
-__all__ = ["AUTO", "JSON_LISTS", "describe", "recognise", "recognise_encoding"]
+__all__ = ["AUTO", "JSON_LISTS", "describe", "recognise", "recognise_encoding", "recognise_rows"]
 
 AUTO = "auto"
 """What is not known yet, and left to recognition."""
@@ -27,6 +29,7 @@ JSON_LISTS = "json"
 
 _BYTES = 2**18
 """How much of a file is looked at."""
+_BLOCK = 2**14
 _RECORDS = 200
 """How many records are looked at."""
 
@@ -102,9 +105,34 @@ def recognise_encoding(path: Path) -> str:
 
     Bytes that are mostly UTF-8 count as UTF-8, so that a single damaged record stays a damaged record.
     """
-    with open_binary(path) as file:
-        start = file.read(_BYTES)
-    return _encoding(start)
+    return _encoding(_start(path))
+
+
+def _start(path: Path) -> bytes:
+    """The beginning of a file, as far as it can be read: whoever reads all of it says what is wrong with it."""
+    parts: list[bytes] = []
+    with contextlib.suppress(FileError), open_binary(path) as file:
+        while sum(map(len, parts)) < _BYTES and (part := file.read(_BLOCK)):
+            parts.append(part)
+    return b"".join(parts)[:_BYTES]
+
+
+def recognise_rows(
+    rows: Sequence[Mapping[str, Any]], config: "CorpusConfig", usual_separator: str | None = None
+) -> "CorpusConfig":
+    """The configuration with columns and the separator of labels decided by some rows.
+
+    Args:
+        rows: The fields of some records, by name.
+        config: What is known already, and stays as it is.
+        usual_separator: What separates labels if none of these rows has several.
+    """
+    config = config.replace(**_columns(rows, config))
+    if config.label_separator is not None:
+        return config
+    labels = [row.get(config.labels_field) for row in rows]
+    separator = _separator([text for text in labels if isinstance(text, str)])
+    return config.replace(label_separator=separator or usual_separator)
 
 
 @lru_cache(maxsize=256)
@@ -116,13 +144,7 @@ def _recognised(path: Path, config: "CorpusConfig", reader: "Reader", state: tup
         config = config.replace(**_cells(path, config, reader.delimiter))
     if not reader.has_columns:
         return config.with_usual_names()
-    rows = _rows(path, config, reader)
-    config = config.replace(**_columns(rows, config))
-    if config.label_separator is not None:
-        return config
-    labels = [row.get(config.labels_field) for row in rows]
-    separator = _separator([text for text in labels if isinstance(text, str)])
-    return config.replace(label_separator=separator or (_USUAL_SEPARATOR if reader.delimiter else None))
+    return recognise_rows(_rows(path, config, reader), config, _USUAL_SEPARATOR if reader.delimiter else None)
 
 
 def _encoding(start: bytes) -> str:
@@ -150,8 +172,7 @@ _MARKS = {
 
 def _cells(path: Path, config: "CorpusConfig", usual: str) -> dict[str, str]:
     """What separates cells, and whether quotes are part of the text."""
-    with open_binary(path) as file:
-        start = file.read(_BYTES)
+    start = _start(path)
     text = start.decode(config.encoding, "replace").removeprefix("\ufeff")
     candidates = (usual, *(one for one in _DELIMITERS if one != usual))
     delimiters = candidates if config.delimiter == AUTO else (config.delimiter,)
@@ -185,7 +206,10 @@ def _regularity(text: str, delimiter: str, quotes: str, is_cut: bool) -> tuple[f
 
 
 def _rows(path: Path, config: "CorpusConfig", reader: "Reader") -> list[Mapping[str, Any]]:
-    return [record.fields for record in islice(reader.read(path, config), _RECORDS) if record.fields]
+    rows: list[Mapping[str, Any]] = []
+    with contextlib.suppress(TaxoCapsError):  # it will be told when the file is read
+        rows.extend(record.fields for record in islice(reader.read(path, config), _RECORDS) if record.fields)
+    return rows
 
 
 def _columns(rows: Sequence[Mapping[str, Any]], config: "CorpusConfig") -> dict[str, str]:

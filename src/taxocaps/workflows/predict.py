@@ -12,13 +12,14 @@ from typing import Any, overload
 
 from taxocaps._version import __version__
 from taxocaps.corpus.document import Document
+from taxocaps.corpus.frames import frame_documents, is_frame
 from taxocaps.corpus.readers import CorpusConfig, ReadReport
 from taxocaps.encoding.documents import EncodedDocuments
 from taxocaps.encoding.store import is_store
 from taxocaps.errors import ConfigError, ModelError
 from taxocaps.files import atomic_text, digest, refuse_same_file
 from taxocaps.progress import Progress, silent
-from taxocaps.results import Prediction
+from taxocaps.results import Prediction, Predictions
 from taxocaps.scorers.decision import DecisionOptions
 from taxocaps.scorers.model import FittedModel
 from taxocaps.scorers.persistence import load_model, save_model
@@ -69,7 +70,7 @@ def predict(
     corpus: CorpusConfig | None = None,
     trust_code: bool = False,
     **options: Any,
-) -> Iterator[Prediction]: ...
+) -> Predictions: ...
 
 
 @overload
@@ -92,13 +93,13 @@ def predict(
     corpus: CorpusConfig | None = None,
     trust_code: bool = False,
     **options: Any,
-) -> Iterator[Prediction] | PredictReport:
+) -> Predictions | PredictReport:
     """Label documents: as a stream, of which a few hundred are in memory at a time, or in bulk to files.
 
     Args:
         model: The folder of a model, or a fitted classifier.
         documents: A file, folder or store of documents, a pattern such as `news/*.jsonl`, or a list of such paths; or,
-            without `output`, texts, lists of ready tokens, or documents.
+            without `output`, texts, lists of ready tokens, documents, or a frame of pandas or polars.
         output: The file or folder to write, see `predict_file`; by default labels are returned as they are found.
         corpus: How to read files.
         trust_code: Whether code that the model names may be run.
@@ -106,7 +107,7 @@ def predict(
             `format`, `overwrite` and `progress`, see `predict_file`.
 
     Returns:
-        The labels of each document, or with `output` a report.
+        The labels of each document, one after the other or as a frame (`Predictions`), or with `output` a report.
     """
     is_path = isinstance(documents, str | Path) or _is_paths(documents)
     if output is not None:
@@ -119,8 +120,9 @@ def predict(
     files = input_files(documents, corpus) if is_path else []
     fitted = as_model(model, trust_code=trust_code)
     if is_path:
-        return _predictions(fitted, _streams(files, fitted, corpus, ReadReport()), wanted)
-    return predict_documents(fitted, map(_as_document, documents), wanted)
+        return Predictions(_predictions(fitted, _streams(files, fitted, corpus, ReadReport()), wanted))
+    given = frame_documents(documents, corpus) if is_frame(documents) else map(_as_document, documents)
+    return Predictions(predict_documents(fitted, given, wanted))
 
 
 _BULK = ("jobs", "format", "overwrite", "progress")

@@ -14,6 +14,7 @@ from taxocaps.catalogue.models import find_model
 from taxocaps.catalogue.presets import slow_members
 from taxocaps.config import fingerprint, merge
 from taxocaps.corpus.document import Document
+from taxocaps.corpus.frames import as_path, is_frame
 from taxocaps.corpus.label_names import NamedBy, describe_counts
 from taxocaps.corpus.labels import (
     Classes,
@@ -30,8 +31,9 @@ from taxocaps.encoding.store import is_store, read_manifest, write_store
 from taxocaps.errors import ConfigError, CorpusError
 from taxocaps.files import check_exists
 from taxocaps.metrics.evaluation import Evaluation
+from taxocaps.notebook import table
 from taxocaps.progress import Progress, silent
-from taxocaps.report.tables import model_card
+from taxocaps.report.tables import model_card, validated_on
 from taxocaps.report.training_page import training_page
 from taxocaps.results import ModelCard
 from taxocaps.scorers.base import Examples, FitContext, Scorer, make_scorer
@@ -51,7 +53,7 @@ __all__ = ["TrainFiles", "TrainReport", "TrainingData", "check_corpus_options", 
 
 @dataclass(frozen=True)
 class TrainFiles:
-    """What a model is trained from; documents are files in any format, or stores.
+    """What a model is trained from; documents are files in any format, stores, or frames of pandas or polars.
 
     Attributes:
         train: Labelled documents.
@@ -66,10 +68,10 @@ class TrainFiles:
             for training.
     """
 
-    train: Path
+    train: Any
     taxonomy: Any = None
-    dev: Path | None = None
-    test: Path | None = None
+    dev: Any = None
+    test: Any = None
     start: Path | None = None
     split_by: str | None = None
 
@@ -94,9 +96,16 @@ class TrainReport:
     validation: Evaluation
     test: Evaluation | None
 
+    def _repr_html_(self) -> str:
+        where = "test documents" if self.test else validated_on(self.card)
+        parts = ", ".join(f"{count:,} {name}" for name, count in self.card.documents.items())
+        facts = (("model", self.card.model), ("documents", parts), ("labels", self.card.labels), ("folder", self.out))
+        about = table(("", ""), facts, f"trained in {self.seconds:.0f} s; below, how good it is on the {where}")
+        return about + (self.test or self.validation)._repr_html_()
+
 
 def train(  # noqa: PLR0913 - a front door: each argument stands for itself
-    files: TrainFiles | Path | str,
+    files: Any,
     out: Path | str,
     config: RunConfig | None = None,
     *,
@@ -114,7 +123,8 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
     Checkpoints lie there, too. When training is interrupted they stay, and another run can continue from there.
 
     Args:
-        files: What the model is trained from, or the path of labelled documents.
+        files: What the model is trained from (`TrainFiles`), or the labelled documents alone: a path, or a frame of
+            pandas or polars.
         out: The folder to make.
         config: The options of all stages; by default those of the default model, changed by `options`.
         existing: What to do about a model or an interrupted run in `out`: refuse to train, `resume` the run, which
@@ -131,6 +141,10 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
     """
     began = time.monotonic()
     files, options = _files(files, options)
+    if any(map(is_frame, (files.train, files.dev, files.test))):
+        how = {"existing": existing, "keep": keep, "trust_code": trust_code, "progress": progress, "tell": tell}
+        with as_path(files.train) as documents, as_path(files.dev) as dev, as_path(files.test) as test:
+            return train(replace(files, train=documents, dev=dev, test=test), out, config, **how, **options)
     _check_paths(files)
     refuse_both(config, options)
     config = config or resolve_run_config(options=options, start=files.start, beside=_BESIDE)
@@ -181,7 +195,7 @@ _BESIDE = (*_FILES, "existing", "keep", "trust_code", "progress", "tell")
 """What `train` takes by name beside options."""
 
 
-def _files(files: TrainFiles | Path | str, options: Mapping[str, Any]) -> tuple[TrainFiles, dict[str, Any]]:
+def _files(files: Any, options: Mapping[str, Any]) -> tuple[TrainFiles, dict[str, Any]]:
     given = {key: options[key] for key in _FILES if options.get(key) is not None}
     others = {key: value for key, value in options.items() if key not in _FILES}
     if isinstance(files, TrainFiles):
@@ -190,8 +204,12 @@ def _files(files: TrainFiles | Path | str, options: Mapping[str, Any]) -> tuple[
                 f"{next(iter(given))} is part of TrainFiles; give it there, or a path in place of TrainFiles"
             )
         return files, others
-    paths = {key: Path(given[key]) for key in ("dev", "test", "start") if key in given}
-    return TrainFiles(Path(files), given.get("taxonomy"), **paths, split_by=given.get("split_by")), others
+    paths = {key: _path(given[key]) for key in ("dev", "test", "start") if key in given}
+    return TrainFiles(_path(files), given.get("taxonomy"), **paths, split_by=given.get("split_by")), others
+
+
+def _path(given: Any) -> Any:
+    return given if is_frame(given) else Path(given)
 
 
 def check_corpus_options(files: TrainFiles, config: RunConfig) -> None:
