@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from taxocaps.taxonomy.tree import Taxonomy
     from taxocaps.taxonomy.writers import write_taxonomy
     from taxocaps.text.pipeline import TextPipeline
+    from taxocaps.workflows.batch_labeller import BatchLabeller
     from taxocaps.workflows.encode import encode
     from taxocaps.workflows.evaluate import evaluate
     from taxocaps.workflows.explain import explain
@@ -36,8 +37,10 @@ if TYPE_CHECKING:
     from taxocaps.workflows.predict import predict
     from taxocaps.workflows.review import ReviewFiles, review
     from taxocaps.workflows.train import TrainFiles, train
+    from taxocaps.workflows.tune import tune
 
 __all__ = [
+    "BatchLabeller",
     "Document",
     "Explanation",
     "GraphConfig",
@@ -62,11 +65,13 @@ __all__ = [
     "read_taxonomy",
     "review",
     "train",
+    "tune",
     "write_documents",
     "write_taxonomy",
 ]
 
 _HOMES = {
+    "BatchLabeller": "workflows.batch_labeller",
     "Document": "corpus.document",
     "Explanation": "explanations.explanation",
     "GraphConfig": "graph.config",
@@ -90,6 +95,7 @@ _HOMES = {
     "read_taxonomy": "taxonomy.readers",
     "review": "workflows.review",
     "train": "workflows.train",
+    "tune": "workflows.tune",
     "write_documents": "corpus.writers",
     "write_taxonomy": "taxonomy.writers",
 }

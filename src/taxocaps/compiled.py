@@ -9,16 +9,20 @@ from numba import njit
 __all__ = ["kernel", "mixed", "random_below"]
 
 
-def kernel(function: Callable[..., Any]) -> Any:
+def kernel(function: Callable[..., Any], **options: Any) -> Any:
     """Compile a function at its first call, releasing the interpreter's lock; cache the result on disk if possible.
 
     numba only notices changes of a kernel's own file: kernels that call one another belong in one file, those below
     aside, which never change.
+
+    Args:
+        function: The function.
+        options: Further options of numba's `njit`.
     """
     try:
-        return njit(cache=True, nogil=True)(function)
+        return njit(cache=True, nogil=True, **options)(function)
     except RuntimeError:  # no writable folder for the cache, neither in the package nor of the user
-        return njit(nogil=True)(function)
+        return njit(nogil=True, **options)(function)
 
 
 @kernel

@@ -29,6 +29,8 @@ _EXTRAS = {
     **dict.fromkeys(("tokenizers", "transformers"), "encoders"),
     "matplotlib": "plot",
     **dict.fromkeys(("docx", "lxml", "openpyxl", "pypdf"), "documents"),
+    "optuna": "tune",
+    **dict.fromkeys(("ray", "fsspec"), "ray"),
 }
 """Which extra brings a library."""
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from taxocaps.corpus.writers import write_documents
+
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 SCRIPTS = sorted(path.name for path in FOLDER.glob("*.py") if "argparse" in path.read_text(encoding="utf-8"))
 
@@ -29,6 +31,20 @@ def test_a_document_is_tokenised_once_and_encoded_once():
     # The words of an explanation of a linear model are weighed by a bag of their own.
     twice = {("explain", "SVM"), ("serve, explain", "SVM")}
     assert {(one["command"], one["model"]) for one in walks if one["encoded"] != 1} == twice
+
+
+def test_kills_of_every_kind_lose_nothing(tmp_path):
+    pytest.importorskip("ray")
+    from taxocaps.datasets import toy
+    from taxocaps.workflows.train import train
+
+    (tmp_path / "data").mkdir()
+    documents = [document for _, document in toy.load().documents()]
+    write_documents(documents, tmp_path / "data" / "train.jsonl")
+    train(tmp_path / "data" / "train.jsonl", tmp_path / "svm", model="SVM", bag__min_documents=1)
+    shown = run("kills.py", tmp_path / "svm", "--data", tmp_path / "data", "--kills", "5", "--documents", "2000")
+    assert "0 of them with other bytes" in shown
+    assert "| ray node | 1 |" in shown
 
 
 def test_memory_of_a_store_is_measured_on_a_few_documents(tmp_path):

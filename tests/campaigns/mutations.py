@@ -75,16 +75,17 @@ _OF_ARRAYS = (".safetensors", ".npy")
 TYPES = (np.float16, np.float32, np.float64, np.int8, np.int32, np.int64, np.uint8, np.bool_)
 
 
-def mutate(original: Path, target: Path, seed: int, number: int) -> str:
-    """Write a mutated copy of a folder; returns in words what was changed.
+def mutate(original: Path, place: Path, seed: int, number: int) -> tuple[str, Path]:
+    """Write a mutated copy of a folder; returns in words what was changed, and where it is.
 
     Args:
-        original: A model's folder or a store.
-        target: Where the copy goes; what is there is removed.
+        original: A model's folder, a store or a data set.
+        place: The folder that the copy goes into; what is there is removed.
         seed: The seed of the campaign.
         number: The number of the mutation.
     """
     generator = np.random.default_rng([seed, number])
+    target = place / "mutant"
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(original, target)
     told = []
@@ -97,7 +98,7 @@ def mutate(original: Path, target: Path, seed: int, number: int) -> str:
         change(path, generator, target)
     if (target / "versions.json").is_file() and generator.random() < SEALED:
         _seal(target)
-    return ", ".join(told)
+    return ", ".join(told), target
 
 
 def _seal(folder):

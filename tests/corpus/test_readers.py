@@ -21,8 +21,8 @@ from taxocaps.corpus.readers import (
     ReadReport,
     Record,
     check_columns,
-    encoding_problem,
     format_of,
+    line_problem,
     read_documents,
     split_labels,
     to_document,
@@ -438,9 +438,9 @@ def test_columns_need_text_or_tokens():
 
 
 def test_encoding_problems():
-    assert encoding_problem("naïve", "utf-8") is None
-    assert "--encoding latin-1" in encoding_problem("na\udcefve", "utf-8")
-    assert "NUL" in encoding_problem("a\0b", "utf-8")
+    assert line_problem("naïve", CorpusConfig()) is None
+    assert "--encoding latin-1" in line_problem("na\udcefve", CorpusConfig())
+    assert "NUL" in line_problem("a\0b", CorpusConfig())
 
 
 @pytest.mark.parametrize(

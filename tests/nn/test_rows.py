@@ -2,11 +2,12 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from torch.nn import functional
 
-from taxocaps.nn import rows
+from taxocaps.nn import kernels, rows
 from taxocaps.nn.rows import AttentionalLSTM, BlockAttention, RowConvolution, RowLayer, RowSelfAttention, window_blocks
 
 RANK, COUNTS = torch.tensor([0, 1]), torch.tensor([2, 1])
@@ -126,6 +127,37 @@ def test_an_lstm_with_attention_of_ones_is_one_without():
     torch.manual_seed(1)
     lstm, x, mask = AttentionalLSTM(3, 4), torch.randn(2, 5, 3), torch.ones(2, 5)
     assert torch.equal(lstm(x, mask, torch.ones(2, 5)), lstm(x, mask))
+
+
+@pytest.mark.parametrize("rows_at_once", [2, 256])
+@pytest.mark.parametrize("has_attention", [False, True])
+def test_prediction_without_gradients_reads_rows_to_the_same_end(has_attention, rows_at_once, monkeypatch):
+    monkeypatch.setattr(rows, "_CHUNK_ROWS", rows_at_once)
+    torch.manual_seed(0)
+    lstm, mask = AttentionalLSTM(7, 11), torch.rand(5, 6) < 0.8
+    distinct, index = torch.randn(9, 7), torch.randint(9, (5, 6))
+    alpha = torch.rand(5, 6) + 0.5 if has_attention else None
+    expected = lstm(distinct[index], mask.float(), alpha)
+    assert expected.requires_grad
+    with torch.inference_mode():
+        assert torch.allclose(lstm(distinct[index], mask.float(), alpha), expected, atol=1e-6)
+        assert torch.allclose(lstm(distinct, mask.float(), alpha, index), expected, atol=1e-6)
+
+
+def test_the_compiled_functions_are_tanh_and_sigmoid():
+    x = np.linspace(-20, 20, 100_001, dtype=np.float32)
+    tanh, sigmoid = (np.array([function(one) for one in x]) for function in (kernels._tanh, kernels._sigmoid))
+    assert abs(tanh - np.tanh(x.astype(np.float64))).max() < 5e-7
+    assert abs(sigmoid - 1 / (1 + np.exp(-x.astype(np.float64)))).max() < 5e-7
+    assert np.isnan(kernels._tanh(np.float32("nan")))
+
+
+def test_windows_that_repeat_are_computed_once():
+    torch.manual_seed(0)
+    positions = torch.tensor([[0, 1, 2, 3, 4], [2, 3, 4, 0, 1], [0, 1, 2, 0, 1]])
+    words, index = rows._distinct_windows(positions, 5, 2)
+    assert words.tolist() == [[0, 1, 2], [2, 0, 1], [2, 3, 4], [4, 0, 1]]
+    assert index.tolist() == [[0, 2], [2, 3], [0, 1]]
 
 
 def test_padding_gives_zero_and_carries_the_state():

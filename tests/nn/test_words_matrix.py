@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from taxocaps.errors import ConfigError
+from taxocaps.nn import capsules
 from taxocaps.nn.network import Sizes
 from taxocaps.nn.words_matrix import WordsMatrixConfig, WordsMatrixNetwork
 
@@ -71,6 +72,34 @@ def test_a_document_scores_the_same_alone_and_in_any_batch(axes):
     for document, rows in enumerate([3, 5, 0, 1, 4]):
         alone = model(*(tensor[document : document + 1, :rows] for tensor in batch))
         assert torch.allclose(alone, together[document : document + 1], atol=1e-5)
+
+
+FORMS = [
+    *AXES,
+    {"recurrent": "self-attention"},
+    {"windows": "kept"},
+    {"widths": (3, 5)},
+    {"pooling": "sum", "normalization": "none", "gain": None},
+    {"pooling": "mean"},
+    {"iterations": 3},
+    {"sharing": "label"},
+    {"compress": 2},
+]
+
+
+@pytest.mark.parametrize("options", FORMS, ids=str)
+def test_prediction_without_gradients_gives_the_same(options, monkeypatch):
+    monkeypatch.setattr(capsules, "_CHUNK_ROWS", 4)
+    model, batch = network(**options).eval(), documents([3, 5, 0, 1, 4])
+    torch.nn.init.uniform_(model.embedding.weight)
+    for name, parameter in model.named_parameters():
+        if name.endswith(("alpha", "row_weight.weight")):
+            torch.nn.init.normal_(parameter, 1)
+    expected = model(*batch)
+    with torch.inference_mode():
+        assert torch.allclose(model(*batch), expected, atol=1e-5)
+    with torch.no_grad():
+        assert torch.allclose(model(*batch), expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("head", ["dense", "capsule"])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from taxocaps.cli.console import console, print_json, shown_progress, tell, tell_recognised
-from taxocaps.cli.options import CORPUS_OPTIONS, AsJson, Jobs, Quiet, matching, with_config
+from taxocaps.cli.options import CORPUS_OPTIONS, Address, AsJson, Engine, Jobs, Quiet, matching, with_config
 
 if TYPE_CHECKING:
     from taxocaps.workflows.config import EncodeConfig
@@ -19,7 +19,7 @@ __all__ = ["encode"]
 def encode(
     config: "EncodeConfig",
     corpus: Annotated[
-        list[Path],
+        list[str],
         typer.Argument(
             callback=matching,
             help="Documents: JSONL, CSV, TSV or Parquet files, folders of these or of .txt files, or a store.",
@@ -28,6 +28,8 @@ def encode(
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder to make.")],
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace --out if it exists, once done.")] = False,
     jobs: Jobs = None,
+    engine: Engine = "processes",
+    address: Address = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -50,6 +52,8 @@ def encode(
                 config,
                 overwrite=overwrite,
                 jobs=jobs,
+                engine=engine,
+                address=address,
                 progress=progress,
                 tell=(lambda message: None) if quiet or as_json else tell,
             )

@@ -15,6 +15,7 @@ from taxocaps.cli import (
     encode,
     evaluate,
     explain,
+    feedback,
     graph,
     label_vectors,
     models,
@@ -23,6 +24,7 @@ from taxocaps.cli import (
     serve,
     taxonomy,
     train,
+    tune,
 )
 from taxocaps.cli.options import as_options
 from taxocaps.errors import ConfigError, TaxoCapsError
@@ -44,10 +46,12 @@ app.add_typer(data.app, name="data")
 app.command("graph")(graph.graph)
 app.command("encode")(encode.encode)
 app.command("train")(train.train)
+app.command("tune")(tune.tune)
 app.command("predict")(predict.predict)
 app.command("evaluate")(evaluate.evaluate)
 app.command("explain")(explain.explain)
 app.command("review")(review.review)
+app.add_typer(feedback.app, name="feedback")
 app.command("serve")(serve.serve)
 app.command("models")(models.models)
 app.command("config")(config.config)

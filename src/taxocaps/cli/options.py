@@ -14,7 +14,9 @@ __all__ = [
     "CORPUS_OPTIONS",
     "MODEL_FOLDER",
     "MODEL_OPTIONS",
+    "Address",
     "AsJson",
+    "Engine",
     "Jobs",
     "Quiet",
     "TrustCode",
@@ -45,13 +47,13 @@ def existing(given: Any) -> Any:
     return given
 
 
-def matching(given: list[Path] | None) -> list[Path] | None:
-    """The same for inputs, which may be patterns, too; they are returned as they are."""
+def matching(given: list[str] | None) -> list[Path | str] | None:
+    """The same for inputs, which may be patterns or URLs, too."""
     from taxocaps.files import matching_paths
 
-    if given:
-        matching_paths(given)
-    return given
+    found = [one if "://" in one else Path(one) for one in given or ()]
+    matching_paths(one for one in found if isinstance(one, Path))
+    return found or None
 
 
 MODEL_FOLDER: Any = typer.Argument(help="The folder of a model.", callback=check_model)
@@ -60,6 +62,14 @@ MODEL_FOLDER: Any = typer.Argument(help="The folder of a model.", callback=check
 Jobs = Annotated[
     int | None,
     typer.Option("--jobs", "-j", min=1, max=1024, help="Processes of one thread each. Default: one per core."),
+]
+Engine = Annotated[
+    Literal["processes", "ray"],
+    typer.Option(help="Processes of this machine, or actors of a Ray cluster (extra `ray`)."),
+]
+Address = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="The Ray cluster: auto, or ray://host:port. Default: one is started here."),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 TrustCode = Annotated[bool, typer.Option("--trust-code", help="Let models run code of their own, such as a tokenizer.")]

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from taxocaps.cli.console import console, print_json, shown_progress, tell, tell_recognised
-from taxocaps.cli.options import CORPUS_OPTIONS, MODEL_FOLDER, AsJson, Jobs, Quiet, matching, with_config
+from taxocaps.cli.options import (
+    CORPUS_OPTIONS,
+    MODEL_FOLDER,
+    Address,
+    AsJson,
+    Engine,
+    Jobs,
+    Quiet,
+    matching,
+    with_config,
+)
 
 if TYPE_CHECKING:
     from taxocaps.results import Prediction, ScoredLabel
@@ -25,7 +35,7 @@ def predict(
     config: "CorpusConfig",
     model: Annotated[Path, MODEL_FOLDER],
     source: Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Argument(
             metavar="INPUT...",
             callback=matching,
@@ -52,6 +62,8 @@ def predict(
         bool, typer.Option("--overwrite", help="Begin anew where another run has left labels at --output.")
     ] = False,
     jobs: Jobs = None,
+    engine: Engine = "processes",
+    address: Address = None,
     top_k: Annotated[int | None, typer.Option(help="The k best labels, and what --hierarchy adds.")] = None,
     threshold: Annotated[float | None, typer.Option(help="One threshold for all labels.")] = None,
     at_least: Annotated[int | None, typer.Option(help="Labels that every document with words gets.")] = None,
@@ -85,9 +97,16 @@ def predict(
             (show or _print_line)(prediction)
         return
     is_stream = output == "-"
-    if is_stream and (jobs or output_format or overwrite):
-        raise typer.BadParameter("--jobs, --output-format and --overwrite are for files; give --output")
-    bulk: dict[str, Any] = {"jobs": jobs, "format": output_format, "overwrite": overwrite, "trust_code": trust_code}
+    if is_stream and (jobs or output_format or overwrite or engine != "processes"):
+        raise typer.BadParameter("--jobs, --engine, --output-format and --overwrite are for files; give --output")
+    bulk: dict[str, Any] = {
+        "jobs": jobs,
+        "engine": engine,
+        "address": address,
+        "format": output_format,
+        "overwrite": overwrite,
+        "trust_code": trust_code,
+    }
     corpus = config.replace(keep=keep) if keep is not None else config
     if not quiet and not as_json:
         tell_recognised(source, corpus)

@@ -7,16 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from taxocaps.corpus.document import Document
-from taxocaps.corpus.readers import CorpusConfig, Reader, Record, encoding_problem, location
+from taxocaps.corpus.readers import CorpusConfig, Reader, Record, line_problem, location
 from taxocaps.errors import FileError
 from taxocaps.files import atomic_text, is_decodable, open_binary, read_lines
+from taxocaps.untrusted import read_some
 
 __all__ = ["JSON_READER", "READER", "read_json", "read_jsonl", "write_jsonl"]
 
 
 def read_jsonl(path: Path, config: CorpusConfig, part: tuple[int, int] | None = None) -> Iterator[Record]:
     """Yield the records of a JSONL file, or of the lines between two positions in bytes; blank lines are skipped."""
-    for number, line in read_lines(path, config.encoding, strict=False, part=part):
+    for number, line in read_lines(path, config.encoding, strict=False, part=part, longest=config.longest_record):
         if line and not line.isspace():
             where = location(path, "line", number) if part is None else _Line(path, config.encoding, part[0], number)
             yield _record(where, line, config)
@@ -38,9 +39,7 @@ def read_json(path: Path, config: CorpusConfig) -> Iterator[Record]:
 def _array(path: Path, config: CorpusConfig) -> list[Any]:
     """The values of an array, which is in memory as a whole."""
     with open_binary(path) as file:
-        content = file.read(_LARGEST_ARRAY + 1)
-    if len(content) > _LARGEST_ARRAY:
-        raise FileError(f"{path}: an array of more than {_LARGEST_ARRAY:,} bytes; make lines of it with: jq -c '.[]'")
+        content = read_some(file, _LARGEST_ARRAY, path)
     try:
         return list(json.loads(content.decode("utf-8-sig" if config.encoding == "utf-8" else config.encoding)))
     except (ValueError, LookupError, RecursionError) as error:
@@ -51,7 +50,7 @@ _LARGEST_ARRAY = 2**28
 
 
 def write_jsonl(path: Path, documents: Iterable[Document], config: CorpusConfig) -> int:
-    """Write documents as lines of JSON, without the fields that a document does not have.
+    """Write documents as lines of JSON, with their other fields, and without those that a document does not have.
 
     Returns:
         How many documents were written.
@@ -84,7 +83,7 @@ class _Line:
 
 
 def _record(where: str | _Line, line: str, config: CorpusConfig) -> Record:
-    problem = encoding_problem(line, config.encoding)
+    problem = line_problem(line, config)
     if problem:
         return Record(where, {}, problem)
     try:
@@ -115,4 +114,5 @@ def _fields(document: Document, config: CorpusConfig) -> dict[str, Any]:
         config.labels_field: document.labels,
         config.split_field: document.split,
     }
-    return {name: value for name, value in fields.items() if value is not None}
+    own = {name: value for name, value in fields.items() if value is not None}
+    return {**own, **{name: value for name, value in (document.kept or {}).items() if name not in fields}}

@@ -1,19 +1,18 @@
 """Reading documents from files of any format, one at a time."""
 
-import difflib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
-from taxocaps.config import Config
+from taxocaps.config import Between, Config
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.recognition import AUTO, JSON_LISTS, describe, recognise
-from taxocaps.errors import ConfigError, CorpusError, FileError
-from taxocaps.files import check_exists, format_suffix, is_decodable
+from taxocaps.errors import ConfigError, CorpusError, FileError, nearest
+from taxocaps.files import LONGEST_LINE, CutLine, check_exists, format_suffix, is_decodable
 from taxocaps.registry import Registry
 
 __all__ = [
@@ -26,13 +25,14 @@ __all__ = [
     "check_table",
     "describe_file",
     "documents_of",
-    "encoding_problem",
     "format_of",
+    "line_problem",
     "location",
     "read_documents",
     "recognised",
     "split_labels",
     "to_document",
+    "too_long",
 ]
 
 
@@ -104,6 +104,7 @@ class CorpusConfig(Config):
         delimiter: The character between cells of CSV and TSV files.
         quotes: Whether `"` quotes cells of CSV and TSV files ("standard") or is an ordinary character ("none").
         encoding: The encoding of text files; documents are always written as UTF-8.
+        longest_record: The most letters that a document may have with all of its fields, as it stands in the file.
         directory_labels: The labels of a directory of texts: a file `name.labels` next to `name.txt` with one label per
             line ("sidecar"), or the names of the folders of the text ("folder"); "auto" takes the files if there are
             any, else the folders.
@@ -124,14 +125,15 @@ class CorpusConfig(Config):
     delimiter: str = AUTO
     quotes: Literal["auto", "standard", "none"] = "auto"
     encoding: str = AUTO
+    longest_record: Annotated[int, Between(1, 2**31)] = LONGEST_LINE
     directory_labels: Literal["auto", "sidecar", "folder"] = "auto"
     on_error: Literal["raise", "skip"] = "raise"
 
     def model_post_init(self, context: object, /) -> None:
         """Check the format and that no field name is blank."""
         if self.format is not None and self.format not in READERS:
-            nearest = difflib.get_close_matches(self.format, list(READERS), n=1)
-            hint = f"; did you mean {nearest[0]}?" if nearest else ""
+            close = nearest(self.format, READERS)
+            hint = f"; did you mean {close}?" if close else ""
             raise ConfigError(f"{self.key('format')} must be one of {', '.join(READERS)}; got {self.format!r}{hint}")
         for name in ("tokens_field", "id_field", "labels_field", "split_field"):
             if not getattr(self, name).strip():
@@ -265,13 +267,21 @@ def location(path: Path, unit: str, number: int) -> str:
     return f"{'standard input' if str(path) == '-' else path}, {unit} {number}"
 
 
-def encoding_problem(text: str, encoding: str) -> str | None:
-    """The problem with the encoding of `text`, or None."""
+def line_problem(text: str, config: CorpusConfig) -> str | None:
+    """The problem with a line, its length or its encoding, or None."""
+    encoding = config.encoding
+    if isinstance(text, CutLine):
+        return too_long(config)
     if not is_decodable(text):
         return f"not valid {encoding.upper()}; give the file's encoding, such as --encoding latin-1"
     if "\0" in text:
         return "contains NUL bytes; give the file's encoding, such as --encoding utf-16"
     return None
+
+
+def too_long(config: CorpusConfig) -> str:
+    """The problem with a record that is longer than allowed."""
+    return f"more than {config.longest_record:,} letters; give {config.key('longest_record')} a greater number"
 
 
 def check_columns(names: Iterable[str], config: CorpusConfig) -> str | None:
@@ -280,9 +290,9 @@ def check_columns(names: Iterable[str], config: CorpusConfig) -> str | None:
     missing = [name for name in config.text_fields if name not in found]
     if not missing or config.tokens_field in found or config.text_field == AUTO:
         return None
-    close = difflib.get_close_matches(missing[0].lower(), [name.lower() for name in found], n=1)
-    nearest = [name for name in found if name.lower() in close]
-    hint = f"did you mean {nearest[0]!r}? " if nearest else ""
+    lower = {name.lower(): name for name in reversed(found)}
+    close = nearest(missing[0].lower(), lower)
+    hint = f"did you mean {lower[close]!r}? " if close else ""
     return (
         f"no field '{missing[0]}' with the text, nor '{config.tokens_field}' with tokens; the fields are: "
         f"{_listed(found)}; {hint}name the right one: --text-field"

@@ -30,8 +30,8 @@ JSON_LISTS = "json"
 _BYTES = 2**18
 """How much of a file is looked at."""
 _BLOCK = 2**14
-_RECORDS = 200
-"""How many records are looked at."""
+_RECORDS, _LETTERS = 200, 2**22
+"""How many records are looked at, and so many that they have about so many letters in all."""
 
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars (|)"}
 _SEPARATORS = (";", "|", "\n", "\t")
@@ -207,9 +207,14 @@ def _regularity(text: str, delimiter: str, quotes: str, is_cut: bool) -> tuple[f
 
 def _rows(path: Path, config: "CorpusConfig", reader: "Reader") -> list[Mapping[str, Any]]:
     rows: list[Mapping[str, Any]] = []
+    letters = 0
     with contextlib.suppress(TaxoCapsError):  # it will be told when the file is read
-        rows.extend(record.fields for record in islice(reader.read(path, config), _RECORDS) if record.fields)
-    return rows
+        for record in islice(reader.read(path, config), _RECORDS):
+            rows.append(record.fields)
+            letters += sum(len(value) for value in record.fields.values() if isinstance(value, str))
+            if letters > _LETTERS:
+                break
+    return [row for row in rows if row]
 
 
 def _columns(rows: Sequence[Mapping[str, Any]], config: "CorpusConfig") -> dict[str, str]:

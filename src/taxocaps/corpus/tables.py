@@ -13,20 +13,18 @@ from taxocaps.corpus.readers import (
     Reader,
     Record,
     check_table,
-    encoding_problem,
+    line_problem,
     location,
+    too_long,
 )
 from taxocaps.corpus.recognition import AUTO
 from taxocaps.errors import CorpusError
-from taxocaps.files import atomic_text, read_lines
+from taxocaps.files import CutLine, atomic_text, read_lines
 
 __all__ = ["CSV_READER", "DEFAULT_SEPARATOR", "TSV_READER", "read_csv", "read_tsv", "write_csv", "write_tsv"]
 
 DEFAULT_SEPARATOR = ";"
 """The separator of labels in a cell that is written if `corpus.label_separator` is not given."""
-
-_LARGEST_CELL = 2**28
-"""Maximum characters of a cell; the default of the csv module, 131,072, is too small for long documents."""
 
 _READING: dict[str, dict[str, Any]] = {
     AUTO: {"strict": True},
@@ -96,11 +94,13 @@ def _read(path: Path, config: CorpusConfig, usual: str) -> Iterator[Record]:
 
 
 def _rows(path: Path, config: CorpusConfig, delimiter: str) -> Iterator[_Row]:
-    csv.field_size_limit(max(_LARGEST_CELL, csv.field_size_limit()))
-    lines = (line for _, line in read_lines(path, config.encoding, strict=False, keep_ends=True))
+    # The default of the csv module, 131,072 letters, is too small for long documents.
+    csv.field_size_limit(max(config.longest_record, csv.field_size_limit()))
+    lines = _Lines(path, config)
     reader = csv.reader(lines, delimiter=delimiter, **_READING[config.quotes])
     while True:
         where = location(path, "line", reader.line_num + 1)
+        lines.begin_row(where)
         try:
             cells = next(reader, None)
         except csv.Error as error:
@@ -110,8 +110,29 @@ def _rows(path: Path, config: CorpusConfig, delimiter: str) -> Iterator[_Row]:
         if cells is None:
             return
         if cells:
-            problems = (encoding_problem(cell, config.encoding) for cell in cells)
+            problems = (line_problem(cell, config) for cell in cells)
             yield _Row(where, cells, next(filter(None, problems), None))
+
+
+class _Lines:
+    """The lines of a table; those of one row, which quotes can join, have a bounded length in all."""
+
+    def __init__(self, path: Path, config: CorpusConfig) -> None:
+        self._config, self._where, self._letters = config, "", 0
+        self._lines = read_lines(path, config.encoding, strict=False, keep_ends=True, longest=config.longest_record)
+
+    def begin_row(self, where: str) -> None:
+        self._where, self._letters = where, 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        _, line = next(self._lines)
+        self._letters += len(line)
+        if isinstance(line, CutLine) or self._letters > self._config.longest_record + 2:
+            raise CorpusError(f"{self._where}: a row of {too_long(self._config)}")
+        return line
 
 
 def _header_problem(names: list[str], config: CorpusConfig) -> str | None:

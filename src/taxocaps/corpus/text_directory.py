@@ -1,14 +1,15 @@
 """Plain text files: one document per file, in a directory or alone."""
 
+import io
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
 from taxocaps.corpus.document import Document, document_name
 from taxocaps.corpus.document_files import DOCUMENT_SUFFIXES, read_document
-from taxocaps.corpus.readers import CorpusConfig, Reader, Record, encoding_problem
+from taxocaps.corpus.readers import CorpusConfig, Reader, Record, line_problem, too_long
 from taxocaps.corpus.recognition import AUTO, recognise_encoding
 from taxocaps.errors import CorpusError, FileError
-from taxocaps.files import COMPRESSIONS, atomic_folder, format_suffix, read_lines
+from taxocaps.files import COMPRESSIONS, atomic_folder, format_suffix, read_lines, read_text
 
 __all__ = ["READER", "read_texts", "write_texts"]
 
@@ -97,12 +98,15 @@ def _record(file: Path, root: Path, config: CorpusConfig) -> Record:
 
 
 def _plain_text(file: Path, config: CorpusConfig) -> str:
-    encoding, lines = _encoding(file, config), []
-    for number, line in read_lines(file, encoding, strict=False, keep_ends=True):
-        if problem := encoding_problem(line, encoding):
+    config = config.replace(encoding=_encoding(file, config))
+    content = io.StringIO(newline="")
+    for number, line in read_lines(file, config.encoding, strict=False, keep_ends=True, longest=config.longest_record):
+        if problem := line_problem(line, config):
             raise FileError(f"{file}, line {number}: {problem}")
-        lines.append(line)
-    return "".join(lines).replace("\r\n", "\n").replace("\r", "\n")
+        content.write(line)
+        if content.tell() > config.longest_record:
+            raise FileError(f"{file}: {too_long(config)}")
+    return content.getvalue().replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _stem(file: Path) -> Path:
@@ -116,7 +120,8 @@ def _labels(file: Path, stem: Path, root: Path, config: CorpusConfig) -> list[st
     sidecar = stem.with_name(f"{stem.name}.labels")
     if not sidecar.exists():
         return None
-    return [name for _, line in read_lines(sidecar, _encoding(sidecar, config)) if (name := line.strip())]
+    labels = read_text(sidecar, _encoding(sidecar, config)).splitlines()
+    return [name for line in labels if (name := line.strip())]
 
 
 def _encoding(file: Path, config: CorpusConfig) -> str:

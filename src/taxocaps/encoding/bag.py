@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from taxocaps.config import AtLeast, Config
+from taxocaps.config import AtLeast, Config, Search, SearchAmong
 from taxocaps.encoding.documents import EncodedDocuments
 from taxocaps.text.tokens import Tokens
 from taxocaps.text.vocabulary import Vocabulary
@@ -29,6 +29,10 @@ _MANY_WORDS = 4_096
 """Words from which on compiled code counts features: fewer are done before it is loaded."""
 
 
+_Features = Literal["words", "pairs", "characters"]
+_Counts = Literal["all", "logarithm", "once"]
+
+
 class BagConfig(Config):
     """What is counted in a document, and how.
 
@@ -42,9 +46,9 @@ class BagConfig(Config):
 
     section: ClassVar[str] = "bag"
 
-    features: Literal["words", "pairs", "characters"] = "words"
-    counts: Literal["all", "logarithm", "once"] = "logarithm"
-    min_documents: Annotated[int, AtLeast(1)] = 2
+    features: Annotated[_Features, SearchAmong("words", "pairs", "characters")] = "words"
+    counts: Annotated[_Counts, SearchAmong("all", "logarithm", "once")] = "logarithm"
+    min_documents: Annotated[int, AtLeast(1), Search(1, 5)] = 2
     max_features: Annotated[int, AtLeast(1)] | None = None
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from taxocaps.config import Between, Config
+from taxocaps.config import Between, Config, Search
 
 __all__ = ["Trees", "TreesConfig", "fit_trees"]
 
@@ -24,10 +24,10 @@ class TreesConfig(Config):
 
     section: ClassVar[str] = "join"
 
-    learning_rate: Annotated[float, Between(1e-3, 1)] = 0.08
-    leaves: Annotated[int, Between(2, 255)] = 15
-    min_pairs: Annotated[int, Between(1, 1_000_000)] = 40
-    penalty: Annotated[float, Between(0, 1e6)] = 5.0
+    learning_rate: Annotated[float, Between(1e-3, 1), Search(0.02, 0.3, log=True)] = 0.08
+    leaves: Annotated[int, Between(2, 255), Search(4, 64, log=True)] = 15
+    min_pairs: Annotated[int, Between(1, 1_000_000), Search(10, 200, log=True)] = 40
+    penalty: Annotated[float, Between(0, 1e6), Search(0.5, 50, log=True)] = 5.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,10 +46,18 @@ class CapsuleHead(nn.Module):
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         """The length of each label's capsule."""
         features = self.primary.features(x)  # [R, W F]
+        if self.labels.needs_only_sums and not torch.is_grad_enabled():
+            return capsule_lengths(self.labels.of_sums(self._sums(features, mask)))  # [B, L]
         u = to_documents(self.primary.capsules(features), mask)  # [B, N, M, m]
         if self.pooling != "sum":
             u = u * self._row_weights(features, mask)[..., None, None]  # [B, N, M, m]
         return capsule_lengths(self.labels(u))  # [B, L]
+
+    def _sums(self, features: Tensor, mask: Tensor) -> Tensor:
+        """The weighted sum over all rows of a document, for each channel: [B, M, m]."""
+        weights = mask.to(features.dtype) if self.pooling == "sum" else self._row_weights(features, mask)  # [B, N]
+        document = mask.nonzero()[:, 0]  # [R]
+        return self.primary.sums(features, weights[mask], document, len(mask))  # [B, M, m]
 
     def _row_weights(self, features: Tensor, mask: Tensor) -> Tensor:
         """The weight of each row in its document, [B, N]; the weights of a document sum to `_USUAL_ROWS`."""

@@ -74,13 +74,46 @@ class RowLayer(nn.Module):
         """
         windows = window_blocks(blocks, self.stride)  # [R, W']
         mask = (windows > 0).to(x.dtype)  # [R, W']
-        found = [convolution(x, positions) for convolution in self.convolutions]  # each [R, W', filters]
-        features = _side_by_side(found).relu()  # [R, W', filters]
-        kept = [features * mask[..., None]] if self.keeps_windows else []  # [R, W', filters]
+        features, index = self._features(x, positions)  # [R, W', filters] and None, or [V, filters] and [R, W']
+        kept = [_everywhere(features, index) * mask[..., None]] if self.keeps_windows else []  # [R, W', filters]
         if self.context is not None:
             alpha = None if self.attention is None else self.attention(rank, block_counts, windows)  # [R, W']
-            kept.append(self.context(features, mask, alpha))  # [R, W', H]
+            kept.append(self.context(features, mask, alpha, index))  # [R, W', H]
         return _side_by_side(kept), windows  # [R, W', F], [R, W']
+
+    def _features(self, x: Tensor, positions: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        """The features of all windows; or, where it saves time, those of distinct windows and the index of each window.
+
+        Half of the windows of a document stand in other rows of it, too. That helps prediction only: what it saves in
+        training goes into adding up the gradients of each window.
+        """
+        index = None
+        if positions is not None and self.context is not None and self._is_narrow and not torch.is_grad_enabled():
+            positions, index = _distinct_windows(positions, len(x), self.stride)  # [V, 3], [R, W']
+        found = [convolution(x, positions) for convolution in self.convolutions]  # each [R, W', filters] or [V, 1, ...]
+        features = _side_by_side(found).relu()  # [R, W', filters] or [V, 1, filters]
+        return (features, None) if index is None else (features.squeeze(1), index)
+
+    @property
+    def _is_narrow(self) -> bool:
+        return all(convolution.width == WINDOW for convolution in self.convolutions)
+
+
+def _distinct_windows(positions: Tensor, words: int, stride: int) -> tuple[Tensor, Tensor]:
+    """The words of distinct windows, and the index among them of every window of every row.
+
+    Shapes:
+        positions: [R, W], below `words`; returns [V, 3] and [R, W'].
+    """
+    first, centre, last = positions.unfold(1, WINDOW, stride).unbind(dim=-1)  # each [R, W']
+    keys, index = torch.unique((first * words + centre) * words + last, return_inverse=True)  # [V], [R, W']
+    pairs = keys // words  # [V]
+    return torch.stack([pairs // words, pairs % words, keys % words], dim=1), index  # [V, 3], [R, W']
+
+
+def _everywhere(features: Tensor, index: Tensor | None) -> Tensor:
+    """The features of all windows, [R, W', F], of those of distinct ones if there is an index."""
+    return features if index is None else features[index]
 
 
 def _side_by_side(features: list[Tensor]) -> Tensor:
@@ -178,7 +211,7 @@ class AttentionalLSTM(nn.Module):
     Padding keeps the state and has an output of 0.
 
     Shapes:
-        x: [R, W, C]; mask: [R, W] of 0 and 1; alpha: [R, W] or None; returns [R, W, H].
+        x: [R, W, C], or [V, C] with index: [R, W]; mask: [R, W] of 0 and 1; alpha: [R, W] or None; returns [R, W, H].
     """
 
     def __init__(self, inputs: int, hidden_size: int) -> None:
@@ -196,12 +229,41 @@ class AttentionalLSTM(nn.Module):
             self.input.bias.zero_()
             self.input.bias[:hidden_size] = 1.0  # forget gates start open, as usual for LSTMs
 
-    def forward(self, x: Tensor, mask: Tensor, alpha: Tensor | None = None) -> Tensor:
-        """Read every row from left to right."""
+    def forward(self, x: Tensor, mask: Tensor, alpha: Tensor | None = None, index: Tensor | None = None) -> Tensor:
+        """Read every row from left to right.
+
+        Args:
+            x: The features of every window of every row, or of distinct windows if `index` is given.
+            mask: 0 at padding.
+            alpha: The factor of every window.
+            index: The index in `x` of every window of every row.
+        """
+        if x.is_cpu and x.dtype == torch.float32 and not torch.is_grad_enabled():
+            return self._read(x, mask, alpha, index)  # [R, W, H]
+        x = _everywhere(x, index)  # [R, W, C]
         x = x if alpha is None else x * alpha[..., None]  # [R, W, C]
         weights = self.input.weight, self.input.bias, self.state.weight
         outputs: Tensor = _Recurrence.apply(x, mask > 0, *weights)  # type: ignore[no-untyped-call]
         return outputs  # [R, W, H]
+
+    def _read(self, x: Tensor, mask: Tensor, alpha: Tensor | None, index: Tensor | None) -> Tensor:
+        """The same for prediction: nothing is kept for gradients, and all but products of matrices is one kernel."""
+        from taxocaps.nn.kernels import read_windows  # numba takes a moment to load
+
+        R, W, H = *mask.shape, self.hidden_size
+        products = x.flatten(0, -2) @ self.input.weight.T  # [V, 4H]; a factor of a window is one of its products, too
+        index = torch.arange(R * W).view(R, W) if index is None else index  # [R, W]
+        alpha = torch.ones_like(mask) if alpha is None else alpha  # [R, W]
+        given = [tensor.detach().contiguous().numpy() for tensor in (products, index, mask > 0, alpha, self.input.bias)]
+        outputs = x.new_empty(R, W, H)  # [R, W, H]
+        for rows in _row_chunks(R):
+            cells = x.new_zeros(len(mask[rows]), H)  # [r, H]
+            of_cells = x.new_zeros(len(cells), 3 * H)  # [r, 3H]
+            for t in range(W):
+                if t:
+                    torch.mm(cells, self.state.weight.T, out=of_cells)
+                read_windows(*given, of_cells.numpy(), rows.start, t, cells.numpy(), outputs.numpy())
+        return outputs
 
 
 class _Recurrence(torch.autograd.Function):
@@ -290,7 +352,7 @@ class RowSelfAttention(nn.Module):
     g = sigmoid(W_g [h; c] + b_g), and the output is g h + (1 - g) c. The paper names it as future work.
 
     Shapes:
-        x: [R, W, C]; mask: [R, W] of 0 and 1; alpha: [R, W] or None; returns [R, W, H].
+        x: [R, W, C], or [V, C] with index: [R, W]; mask: [R, W] of 0 and 1; alpha: [R, W] or None; returns [R, W, H].
     """
 
     def __init__(self, inputs: int, hidden_size: int) -> None:
@@ -302,8 +364,9 @@ class RowSelfAttention(nn.Module):
         self.behind = MaskedSelfAttention(hidden_size, "backward")
         self.gate = dense_layer(2 * hidden_size, hidden_size)
 
-    def forward(self, x: Tensor, mask: Tensor, alpha: Tensor | None = None) -> Tensor:
-        """Every window in the light of the others."""
+    def forward(self, x: Tensor, mask: Tensor, alpha: Tensor | None = None, index: Tensor | None = None) -> Tensor:
+        """Every window in the light of the others; arguments as of `AttentionalLSTM`."""
+        x = _everywhere(x, index)  # [R, W, C]
         x = x if alpha is None else x * alpha[..., None]  # [R, W, C]
         h = functional.elu(self.input(x))  # [R, W, H]
         real = mask > 0  # [R, W]

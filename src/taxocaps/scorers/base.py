@@ -10,15 +10,17 @@ from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import vstack
+from scipy.sparse import csr_array, vstack
 
 from taxocaps.config import Between, Config
 from taxocaps.corpus.labels import Classes, LabelConfig
 from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
 from taxocaps.files import atomic_path
+from taxocaps.metrics.classification import flat_metrics
+from taxocaps.metrics.thresholds import best_threshold
 from taxocaps.progress import Progress, silent
 from taxocaps.registry import Registry
-from taxocaps.results import FitReport
+from taxocaps.results import FitReport, Interim
 from taxocaps.scorers.decision import DecisionConfig
 from taxocaps.text.pipeline import TextConfig
 from taxocaps.text.vocabulary import Vocabulary
@@ -140,6 +142,8 @@ class FitContext:
         progress: Told where the work stands.
         tell: Told what a person should know, such as the memory that training will take.
         epochs: How many epochs are enough, if an earlier fit with validation documents has shown it.
+        watch: Told how good the scores of documents that were not learned from are, after each epoch or fold; it may
+            raise an error to end the fit.
     """
 
     folder: Path
@@ -148,6 +152,7 @@ class FitContext:
     progress: Progress = silent
     tell: Callable[[str], None] = lambda message: None
     epochs: int | None = None
+    watch: Callable[[Interim], None] | None = None
 
     def within(self, *names: str) -> "FitContext":
         """The same for a part of the work, in a folder of its own."""
@@ -162,6 +167,13 @@ class FitContext:
             self.progress(f"{name}: {stage}", done, total, note)
 
         return replace(self, progress=report)
+
+    def judge(self, step: int, truth: Any, scores: NDArray[np.float32]) -> None:
+        """Tell whoever watches how good the scores of some documents are, CSR and float32 [documents, L]."""
+        if self.watch is not None:
+            best = best_threshold(truth, scores)
+            found = flat_metrics(truth, csr_array(scores >= best.threshold))
+            self.watch(Interim(step, best.f1, found.macro.f1))
 
     def has(self, name: str) -> bool:
         """Whether an earlier run has computed an array."""
@@ -369,4 +381,6 @@ def out_of_fold(
             return one.scores(training.documents.select(inside))
 
         scores[inside] = within.kept("scores", fit_and_score)
+        done = folds <= fold
+        context.judge(fold + 1, training.labels[done], scores[done])
     return scores

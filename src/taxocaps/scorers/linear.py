@@ -94,6 +94,8 @@ class LinearScorer(Scorer):
                 return self._scores(classifiers.margins_without(inside), bags[inside])
 
             scores[inside] = within.kept("scores", score)
+            done = folds <= fold
+            context.judge(fold + 1, training.labels[done], scores[done])
         return CrossFit(FitReport(), scores)
 
     def continue_from(self, other: "LinearScorer", training: Examples) -> None:

@@ -255,11 +255,26 @@ class FittedModel:
         thresholds = dict(zip(self.classes.names, map(float, self.thresholds), strict=True))
         labels = (
             TaxonomyLabel(
-                label, self.title(label), tree.depth(label), tuple(tree.parents(label)), thresholds.get(label)
+                label,
+                self.title(label),
+                tree.depth(label),
+                tuple(tree.parents(label)),
+                thresholds.get(label),
+                **self._other_names(label),
             )
             for label in tree.names
         )
         return TaxonomyView(name or self.name.model, tuple(tree.roots), tuple(labels))
+
+    def _other_names(self, label: str) -> dict[str, tuple[str, ...]]:
+        """The names by which a label can be searched for, beside its id and the name that is shown."""
+        shown = {label, self.title(label)}
+        terms = [term for term in self.classes.taxonomy.terms(label) if term.text not in shown]
+        hidden = dict.fromkeys(term.text for term in terms if term.kind == "hidden")
+        return {
+            "alternatives": tuple(dict.fromkeys(term.text for term in terms if term.kind != "hidden")),
+            "hidden": tuple(hidden),
+        }
 
     def evaluate(self, truth: csr_array, own: NDArray[np.float32], *, labels: LabelLists | None = None) -> Evaluation:
         """How good the labels of scored documents are.
@@ -357,9 +372,18 @@ def fit_model(
 
 
 def fit_with_scores(
-    name: ModelName, scorer: Scorer, training: Examples, validation: Examples | None, context: FitContext
+    name: ModelName,
+    scorer: Scorer,
+    training: Examples,
+    validation: Examples | None,
+    context: FitContext,
+    *,
+    only_validate: bool = False,
 ) -> tuple[FittedModel, HeldOut]:
-    """The same as `fit_model`, with the calibrated scores of the documents that thresholds were fitted on."""
+    """The same as `fit_model`, with the calibrated scores of the documents that thresholds were fitted on.
+
+    If only these scores matter (`only_validate`), documents that are held out are not learned from in the end.
+    """
     if not len(training):
         raise CorpusError("there are no documents to learn from")
     if validation is not None and scorer.config.learns_validation:
@@ -371,7 +395,7 @@ def fit_with_scores(
     named = [label if title == label else f"{title} ({label})" for label, title in zip(rare, titles, strict=True)]
     for line in (*_warnings(len(training), named), *scorer.advice(len(training))):
         context.tell(line)
-    report, raw = _fit(scorer, training, validation, context)
+    report, raw = _fit(scorer, training, validation, context, only_validate)
     is_curved = decision.calibration == "logistic" and not scorer.is_calibrated
     calibration = fit_calibration(raw, counts) if is_curved else Calibration()
     held_out = replace(raw, scores=_calibrated(calibration, raw.scores))
@@ -398,7 +422,7 @@ def fit_with_scores(
 
 
 def _fit(
-    scorer: Scorer, training: Examples, validation: Examples | None, context: FitContext
+    scorer: Scorer, training: Examples, validation: Examples | None, context: FitContext, only_validate: bool
 ) -> tuple[FitReport, HeldOut]:
     """Fit a scorer; returns what it came to, and scores of documents by a scorer that has not learned from them."""
     folds = _folds(scorer, training) if validation is None else None
@@ -414,8 +438,10 @@ def _fit(
     share = min(scorer.config.validation, _MOST_CELLS / max(1, len(training) * len(scorer.classes)))
     part, held_out = hold_out(training, share, scorer.seed)
     found = scorer.validated_fit(part, held_out, context.within("held-out"))
-    if part is not training:
-        again = replace(context.called("all documents").within("all"), epochs=found.report.best_epoch or None)
+    if part is not training and not only_validate:
+        again = replace(
+            context.called("all documents").within("all"), epochs=found.report.best_epoch or None, watch=None
+        )
         scorer.fit(training, None, again)
     return found.report, _held_out(found.scores, held_out, part)
 

@@ -264,6 +264,7 @@ class NetworkScorer(Scorer):
             seed=self.seed,
             resume=context.resume,
             progress=context.progress,
+            watch=context.watch,
         )
 
     def validated_fit(self, training: Examples, validation: Examples, context: FitContext) -> CrossFit:
@@ -397,7 +398,8 @@ class NetworkScorer(Scorer):
             self.linear.continue_from(self.start.linear, known)
             return _linear_logits(self.linear.scores(known.documents))
         try:
-            scores = self.linear.cross_fit(known, folds, context.called("linear model").within("linear")).scores
+            beside = replace(context.called("linear model").within("linear"), watch=None)
+            scores = self.linear.cross_fit(known, folds, beside).scores
         except CorpusError as error:
             raise CorpusError(
                 "no word occurs in two training documents, so the linear model beside the network learns nothing; "

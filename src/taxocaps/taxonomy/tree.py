@@ -1,13 +1,12 @@
 """The taxonomy: an immutable directed acyclic graph of labels, in which a label may have several parents."""
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from taxocaps.config import fingerprint
-from taxocaps.errors import TaxonomyError
+from taxocaps.errors import TaxonomyError, nearest
 from taxocaps.notebook import table
 from taxocaps.taxonomy.nested import attribute_terms, scan_mapping
 from taxocaps.taxonomy.paths import find_paths
@@ -240,7 +239,7 @@ class Taxonomy:
 
     def nearest(self, name: str) -> str | None:
         """The label with the most similar spelling to `name`, or None if none is similar."""
-        return next(iter(difflib.get_close_matches(name, self.names, n=1)), None)
+        return nearest(name, self.names)
 
     def with_ancestors(self, labels: Iterable[str]) -> tuple[str, ...]:
         """The labels and all their ancestors; `root` is included only if it is given."""

@@ -130,7 +130,7 @@ def loader(
 
 
 def score_documents(
-    objective: Any, inputs: Inputs, labels: int, *, batch_size: int = 32, device: str = "cpu"
+    objective: Any, inputs: Inputs, labels: int, *, batch_size: int = 64, device: str = "cpu"
 ) -> NDArray[np.float32]:
     """The scores of documents by a trained objective.
 

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from taxocaps.config import Between, Config
 from taxocaps.errors import ConfigError
 from taxocaps.web.responses import ApiError, error_response
-from taxocaps.workflows.config import resolve_sections
+from taxocaps.workflows.config import CorpusConfig, resolve_sections
 
 __all__ = [
     "LOOPBACK_NAMES",
@@ -29,6 +29,7 @@ __all__ = [
     "check_lengths",
     "find_token",
     "replay",
+    "resolve_queue_config",
     "resolve_serve_config",
 ]
 
@@ -52,6 +53,7 @@ class ServeConfig(Config):
         batch: The most documents that are labelled at once.
         explain_words: The most words of a document that is explained: each distinct one costs a forward pass.
         explain_labels: The most labels that a request may ask to explain.
+        review: The most documents in the queue of reviewers.
     """
 
     section: ClassVar[str] = "serve"
@@ -65,6 +67,7 @@ class ServeConfig(Config):
     batch: Annotated[int, Between(1, 100_000)] = 64
     explain_words: Annotated[int, Between(1, 20_000)] = 2_000
     explain_labels: Annotated[int, Between(1, 1_000_000)] = 100
+    review: Annotated[int, Between(1, 1_000_000)] = 10_000
 
     def model_post_init(self, context: object, /) -> None:
         """Refuse a queue into which an allowed request can never fit."""
@@ -74,6 +77,7 @@ class ServeConfig(Config):
 
 class _Sections(Config):
     serve: ServeConfig = Field(default_factory=ServeConfig)
+    corpus: CorpusConfig = Field(default_factory=CorpusConfig)
 
 
 def resolve_serve_config(file: Path | None = None, overrides: Iterable[str] = ()) -> ServeConfig:
@@ -84,6 +88,11 @@ def resolve_serve_config(file: Path | None = None, overrides: Iterable[str] = ()
         overrides: Texts such as `serve.batch=64`.
     """
     return resolve_sections(_Sections, file, overrides).serve
+
+
+def resolve_queue_config(file: Path | None = None, overrides: Iterable[str] = ()) -> CorpusConfig:
+    """How the file of the queue is read: the section `corpus` of the same configuration."""
+    return resolve_sections(_Sections, file, overrides).corpus
 
 
 def check_lengths(documents: list[dict[str, Any]], config: ServeConfig, *, single: bool = False) -> None:

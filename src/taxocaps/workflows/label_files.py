@@ -1,20 +1,24 @@
 """Files of labels: a line of JSON or a row of Parquet for each document, written in shards and joined."""
 
+import hashlib
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, TextIO
 
 from taxocaps.corpus.document import Document
-from taxocaps.errors import ConfigError, FileError
+from taxocaps.corpus.remote import exists, upload
+from taxocaps.errors import ConfigError, FileError, TaxoCapsError, UnfinishedError, WriteError
 from taxocaps.files import COMPRESSIONS, atomic_path, atomic_text, format_suffix, open_binary
 from taxocaps.registry import import_extra
 from taxocaps.results import Prediction
 
-__all__ = ["LABEL_FILES", "LabelFile", "LabelFormat", "Output", "Row", "as_json", "check_kept", "output_of"]
+__all__ = ["LABEL_FILES", "LabelFile", "LabelFormat", "Output", "Row", "as_json", "check_kept", "output_of", "staged"]
 
 LabelFormat = Literal["jsonl", "parquet"]
 
@@ -59,6 +63,32 @@ def output_of(given: Path | str, format: LabelFormat | None = None) -> Output:
             f"{path}: the suffix says another format than --output-format {format}; leave one of them out"
         )
     return Output(path, "parquet" if is_parquet else "jsonl", is_folder=False)
+
+
+@contextmanager
+def staged(url: str, *, overwrite: bool) -> Iterator[str]:
+    """A path on this machine for labels that go to a URL: they are copied there when they are complete.
+
+    Until then they are in a hidden folder in the current one, where the same command finds them after an interruption.
+
+    Raises:
+        FileError: If there is something at the URL that is not to be overwritten.
+    """
+    folder = Path(f".taxocaps-{hashlib.sha256(url.encode()).hexdigest()[:16]}")
+    if not folder.exists() and not overwrite and exists(url):
+        raise FileError(f"{url}: exists already; choose another --output, or give --overwrite to replace it")
+    folder.mkdir(exist_ok=True)
+    name = url.rstrip("/").rpartition("/")[2]
+    try:
+        yield str(folder / name) + ("/" if url.endswith("/") else "")
+        upload(folder / name, url)
+    except (OSError, WriteError, UnfinishedError):
+        raise
+    except TaxoCapsError:
+        if not any(folder.iterdir()):
+            folder.rmdir()
+        raise
+    shutil.rmtree(folder)
 
 
 def as_json(prediction: Prediction, id: str | None, kept: Mapping[str, Any] | None = None) -> str:

@@ -5,7 +5,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, overload
@@ -14,6 +14,8 @@ from taxocaps._version import __version__
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.frames import frame_documents, is_frame
 from taxocaps.corpus.readers import CorpusConfig, ReadReport
+from taxocaps.corpus.remote import is_url
+from taxocaps.corpus.shards import InputFile
 from taxocaps.encoding.documents import EncodedDocuments
 from taxocaps.encoding.store import is_store
 from taxocaps.errors import ConfigError, ModelError
@@ -23,11 +25,11 @@ from taxocaps.results import Prediction, Predictions
 from taxocaps.scorers.decision import DecisionOptions
 from taxocaps.scorers.model import FittedModel
 from taxocaps.scorers.persistence import load_model, save_model
-from taxocaps.workflows.bulk import RecordedWork, Totals, run_shards
+from taxocaps.workflows.bulk import Engine, EngineKind, RecordedWork, Totals, run_shards
 from taxocaps.workflows.folders import read_versions
-from taxocaps.workflows.label_files import LABEL_FILES, LabelFormat, Output, Row, as_json, check_kept, output_of
+from taxocaps.workflows.label_files import LABEL_FILES, LabelFormat, Output, Row, as_json, check_kept, output_of, staged
 from taxocaps.workflows.label_folder import LabelFolder, RunIdentity, part_path, shard_path
-from taxocaps.workflows.processes import check_jobs, once
+from taxocaps.workflows.processes import once
 from taxocaps.workflows.sources import Input, encoded_shard, encoded_stream, input_files, input_shards
 
 __all__ = ["DecisionOptions", "PredictReport", "as_model", "predict", "predict_documents", "predict_file"]
@@ -104,7 +106,7 @@ def predict(
         corpus: How to read files.
         trust_code: Whether code that the model names may be run.
         options: Which labels documents get: `top_k`, `threshold`, `at_least`, `hierarchy`; with `output` also `jobs`,
-            `format`, `overwrite` and `progress`, see `predict_file`.
+            `engine`, `address`, `format`, `overwrite` and `progress`, see `predict_file`.
 
     Returns:
         The labels of each document, one after the other or as a frame (`Predictions`), or with `output` a report.
@@ -125,12 +127,13 @@ def predict(
     return Predictions(predict_documents(fitted, given, wanted))
 
 
-_BULK = ("jobs", "format", "overwrite", "progress")
+_BULK = ("jobs", "engine", "address", "format", "overwrite", "progress")
 """The options of `predict_file` that `predict` passes on."""
 
 
 def _is_paths(documents: Any) -> bool:
-    return isinstance(documents, list | tuple) and bool(documents) and all(isinstance(one, Path) for one in documents)
+    is_list = isinstance(documents, list | tuple) and bool(documents)
+    return is_list and all(isinstance(one, Path) or is_url(one) for one in documents)
 
 
 def predict_documents(
@@ -148,13 +151,15 @@ def predict_file(  # noqa: PLR0913 - a front door: each argument stands for itse
     *,
     corpus: CorpusConfig | None = None,
     jobs: int | None = None,
+    engine: EngineKind = "processes",
+    address: str | None = None,
     format: LabelFormat | None = None,
     overwrite: bool = False,
     trust_code: bool = False,
     progress: Progress = silent,
     show: Callable[[Prediction], None] | None = None,
 ) -> PredictReport:
-    """Label the documents of files or a store, in several processes, and write the labels.
+    """Label the documents of files or a store, in several processes or on a cluster, and write the labels.
 
     The input is divided into shards, and each shard of labels is complete and recorded once it is written: when the
     work is interrupted, the same call continues from there and ends with the same bytes. A file appears when it is
@@ -163,12 +168,15 @@ def predict_file(  # noqa: PLR0913 - a front door: each argument stands for itse
 
     Args:
         model: The folder of a model, or a fitted classifier.
-        source: Files in any format, folders, patterns, or a store; `-` for standard input.
+        source: Files in any format, folders, patterns, URLs, or a store; `-` for standard input.
         output: A file (`.parquet`, or JSONL, compressed if it ends in `.gz`, `.xz` or `.zst`); a folder, with a slash
-            at the end or without a suffix; or `-` for standard output.
+            at the end or without a suffix; a URL of either; or `-` for standard output.
         options: Which labels documents get.
         corpus: How to read the documents, and which of their fields are written with the labels.
-        jobs: The number of processes; by default one per core. Input of one shard is done in this process.
+        jobs: The number of processes, or of actors; by default one per core. Input of one shard is done in this
+            process.
+        engine: `processes` of this machine, or `ray`: actors of a Ray cluster.
+        address: The address of the cluster, such as `auto`; by default one is started on this machine.
         format: The format of a folder, `jsonl` or `parquet`.
         overwrite: Begin anew where another run was interrupted, or has filled a folder.
         trust_code: Whether code that the model names may be run.
@@ -179,7 +187,7 @@ def predict_file(  # noqa: PLR0913 - a front door: each argument stands for itse
         UnfinishedError: If some shards cannot be read, after all others are done.
         FileError: If the output belongs to another model, other documents or other options.
     """
-    begin, corpus, jobs = time.monotonic(), corpus or CorpusConfig(), check_jobs(jobs)
+    begin, corpus, workers = time.monotonic(), corpus or CorpusConfig(), Engine(engine, jobs, address)
     files = input_files(source, corpus)
     check_kept(corpus.kept_fields)
     if corpus.keep and is_store(files[0]):
@@ -189,13 +197,15 @@ def predict_file(  # noqa: PLR0913 - a front door: each argument stands for itse
         rows = _rows(fitted, _streams(files, fitted, corpus, totals.reading), options)
         _write_stream(rows, output, totals, progress, show if str(output) == "-" else None)
     else:
-        target = output_of(output, format)
-        for file in files:
-            refuse_same_file(file, target.path)
         with ExitStack() as stack:
+            local = stack.enter_context(staged(output, overwrite=overwrite)) if is_url(output) else output
+            target = output_of(local, format)
+            for file in files:
+                if isinstance(file, Path):
+                    refuse_same_file(file, target.path)
             folder = model if isinstance(model, str | Path) else stack.enter_context(_saved(as_model(model)))
             task = _Task(Path(folder), target, options or DecisionOptions(), corpus, trust_code)
-            totals = _predict_shards(task, files, jobs, overwrite=overwrite, progress=progress)
+            totals = _predict_shards(task, files, workers, overwrite=overwrite, progress=progress)
     counts = {name: totals.counts.get(name, 0) for name in ("documents", "labels", "without_words", "without_labels")}
     skipped, problems = totals.reading.skipped, tuple(totals.reading.messages)
     return PredictReport(
@@ -206,6 +216,8 @@ def predict_file(  # noqa: PLR0913 - a front door: each argument stands for itse
 def _is_stream(output: Path | str) -> bool:
     """Whether an output is read while it is written: standard output, a pipe or a device."""
     path = Path(output)
+    if is_url(output):
+        return False
     return str(output) == "-" or (path.exists() and not path.is_file() and not path.is_dir())
 
 
@@ -241,7 +253,9 @@ class _Task:
     trust_code: bool
 
 
-def _predict_shards(task: _Task, files: Sequence[Path], jobs: int, *, overwrite: bool, progress: Progress) -> Totals:
+def _predict_shards(
+    task: _Task, files: Sequence[InputFile], engine: Engine, *, overwrite: bool, progress: Progress
+) -> Totals:
     identity = _identity(task, files)
     given = input_shards(files, task.corpus)
     with LabelFolder(task.output, identity, overwrite=overwrite) as folder:
@@ -249,7 +263,7 @@ def _predict_shards(task: _Task, files: Sequence[Path], jobs: int, *, overwrite:
         totals = run_shards(
             RecordedWork(folder.work, identity.key, task.corpus, labeller),
             given,
-            jobs,
+            engine,
             stage=_STAGE,
             progress=progress,
             finished=folder.add,
@@ -258,7 +272,7 @@ def _predict_shards(task: _Task, files: Sequence[Path], jobs: int, *, overwrite:
     return totals
 
 
-def _identity(task: _Task, files: Sequence[Path]) -> RunIdentity:
+def _identity(task: _Task, files: Sequence[InputFile]) -> RunIdentity:
     read_versions(task.model)
     hashes = (digest(task.model / name) for name in ("versions.json", "thresholds.json"))
     options = {**task.options.as_mapping(), **task.corpus.as_mapping(), "output-format": task.output.format}
@@ -299,6 +313,14 @@ class _ShardLabeller:
         output = self.task.output
         is_published = output.is_folder and part_path(output, index).exists()
         return is_published or shard_path(self.folder, output, index).exists()
+
+    @property
+    def model(self) -> Path | None:
+        return self.task.model
+
+    def elsewhere(self, folder: Path, model: Path | None) -> "_ShardLabeller":
+        assert model is not None
+        return replace(self, task=replace(self.task, model=model), folder=folder)
 
     def _counted(self, rows: Iterable[Row], counts: dict[str, int]) -> Iterator[Row]:
         for document, prediction in rows:
@@ -342,10 +364,12 @@ def as_model(model: Any, *, trust_code: bool = False) -> FittedModel:
 
 
 def _streams(
-    files: Sequence[Path], model: FittedModel, corpus: CorpusConfig | None, report: ReadReport
+    files: Sequence[InputFile], model: FittedModel, corpus: CorpusConfig | None, report: ReadReport
 ) -> Iterator[EncodedDocuments]:
     """The documents of files or a store as a model reads them, some at a time."""
     for path in files:
+        if not isinstance(path, Path):
+            raise ConfigError(f"{path}: documents at URLs are labelled in bulk; give --output")
         yield from encoded_stream(path, model.scorer.encoder, corpus, size=_CHUNK, report=report, model=model.name)
 
 

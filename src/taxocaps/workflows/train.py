@@ -148,26 +148,23 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
     _check_paths(files)
     refuse_both(config, options)
     config = config or resolve_run_config(options=options, start=files.start, beside=_BESIDE)
-    if config.start is not None:
-        raise ConfigError(
-            f"{config.start}: is the folder of a model; name a model, or give --from to start from this one"
-        )
-    check_corpus_options(files, config)
+    _check_run(files, config)
     start = load_model(files.start, trust_code=trust_code) if files.start else None
     if start is not None:
         config = like_model(start, config)
     taxonomy = as_taxonomy(files.taxonomy) if files.taxonomy is not None else start.classes.taxonomy if start else None
     state = [config.as_mapping(), taxonomy.fingerprint if taxonomy else None, str(files.start), files.split_by]
     with TrainingFolder(Path(out), fingerprint(state), existing, keep=keep) as folder:
-        run = TrainingData(
-            files if folder.is_first_process else replace(files, test=None), config, folder.work, progress
-        )
+        has_test = files.test is not None
+        if not folder.is_first_process:
+            files = replace(
+                files, test=None, **{name: path for name, path in folder.stores().items() if name != "test"}
+            )
+        run = TrainingData(files, config, folder.work, progress)
         folder.check_sources(run.encode(tell))
-        run.divide()
+        run.divide(has_test=has_test)
         run.resolve_labels(taxonomy, start)
-        for line in run.describe():
-            tell(line)
-        _tell_what_is_missing(config.model, tell)
+        _tell_all(run.describe(), config.model, tell)
         context = FitContext(folder.work, existing == "resume", os.cpu_count() or 1, progress, tell)
         model = run.fit(start, context)
         if not folder.is_first_process:
@@ -182,8 +179,10 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
     return report
 
 
-def _tell_what_is_missing(model: str, tell: Callable[[str], None]) -> None:
-    """Say which models could take part if the libraries of networks were installed."""
+def _tell_all(found: Iterable[str], model: str, tell: Callable[[str], None]) -> None:
+    """Say what was found, and which models could take part if the libraries of networks were installed."""
+    for line in found:
+        tell(line)
     spec = find_model(model)
     if spec.slow and not slow_members(spec):
         names = " and ".join(spec.slow)
@@ -244,6 +243,19 @@ def _check_field(files: TrainFiles) -> None:
         raise CorpusError(f"{files.train}: is a store, which has no field '{files.split_by}'; give the documents")
 
 
+def _check_run(files: TrainFiles, config: RunConfig) -> None:
+    """Refuse options that do not go together; only the process that reads the documents knows their fields."""
+    if config.start is not None:
+        raise ConfigError(
+            f"{config.start}: is the folder of a model; name a model, or give --from to start from this one"
+        )
+    check_corpus_options(files, config)
+    devices = getattr(getattr(config.options, "training", None), "devices", None) or 1
+    several = devices > 1 or int(os.environ.get("WORLD_SIZE", "1")) > 1
+    if several and files.split_by not in (None, NONE, AUTO):
+        raise ConfigError(f"--split-by {files.split_by} is for one process; give --dev and --test as files instead")
+
+
 def like_model(start: FittedModel, config: RunConfig) -> RunConfig:
     """The options of the model to start from, changed by those that were given, as far as its weights allow."""
     theirs, name = start.config.as_mapping(), start.name
@@ -290,12 +302,11 @@ class TrainingData:
             hashes[name] = str(read_manifest(store)["hashes"].get("source"))
         return hashes
 
-    def divide(self) -> None:
-        """Divide the training documents into parts, if that is wanted."""
+    def divide(self, *, has_test: bool) -> None:
+        """Divide the training documents into parts, if that is wanted; `has_test` says if others are for the test."""
         split_by, whole = self._files.split_by, self._documents["train"]
         if split_by in (None, NONE):
             return
-        has_test = self._files.test is not None
         try:
             self._division = divide(whole, split_by, self._values, has_test=has_test, seed=self._config.seed)
         except CorpusError as error:
