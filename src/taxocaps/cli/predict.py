@@ -129,7 +129,7 @@ def show_prediction(prediction: "Prediction") -> None:
         console().print(f"  {prediction.warning or 'no labels: no score reaches its threshold; see --at-least 1'}")
         return
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 1))
-    for column in ({}, {"justify": "right"}, {}, {"style": "dim"}):
+    for column in ({"no_wrap": True}, {"justify": "right"}, {"no_wrap": True}, {"style": "dim"}):
         table.add_column(**column)
     for one in prediction.labels:
         name = one.name if one.name == one.label else f"{one.name} ({one.label})"

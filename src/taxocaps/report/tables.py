@@ -56,7 +56,8 @@ def quality_table(evaluation: Evaluation) -> "Table":
     table.add_row(*_averages_row("all labels (micro)", flat["micro"])[:4])
     table.add_row(*_averages_row("mean of labels (macro)", flat["macro"])[:4])
     for row in levels if len(levels) > 1 else ():
-        table.add_row(*_averages_row(f"level {row['level']}, {row['labels']:,} labels", row["micro"])[:4])
+        labels = f"{row['labels']:,} label{'s' * (row['labels'] != 1)}"
+        table.add_row(*_averages_row(f"level {row['level']}, {labels}", row["micro"])[:4])
     table.caption, table.caption_justify = _in_words(metrics), "left"
     return table
 
