@@ -39,9 +39,13 @@ def files(tmp_path, monkeypatch):
     for name in ("train.jsonl", "test.jsonl", "documents.jsonl", "more.jsonl"):
         write_documents(documents, tmp_path / name)
     write_taxonomy(data.taxonomy, tmp_path / "labels.tsv")
-    rows = [f"{document.text[:20]};{document.text};{'|'.join(document.labels)}" for document in documents]
+    texts = [document.text.replace(";", ",").replace("\n", " ") for document in documents]
+    labels = ["|".join(document.labels) for document in documents]
+    rows = [f"{text[:20]};{text};{names}" for text, names in zip(texts, labels, strict=True)]
     for name in ("news.csv", "new.csv"):
-        (tmp_path / name).write_bytes("\n".join(["Headline;Body;Topics", *rows, "Café;A café in town.;Sport"]).encode("cp1252"))
+        (tmp_path / name).write_bytes(
+            "\n".join(["Headline;Body;Topics", *rows, "Café;A café in town.;Sport"]).encode("cp1252")
+        )
     return tmp_path
 
 

@@ -34,6 +34,7 @@ def read(path, **options):
 def test_encodings(write, encoding):
     first, second = read(write("d.csv", "id;text;labels\n1;Öl für Köln;a\n2;so naïve;b\n", encoding))
     assert (first.text, second.text, second.labels) == ("Öl für Köln", "so naïve", ("b",))
+    assert read(write("e.csv", "id;text\n1;so na\n2;naïve", encoding))[1].text == "naïve"
     text = write("d.txt", "Öl für Köln, und noch mehr davon", encoding)
     assert read(text)[0].text == "Öl für Köln, und noch mehr davon"
 

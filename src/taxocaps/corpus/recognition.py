@@ -154,7 +154,9 @@ def _encoding(start: bytes) -> str:
     for first, name in ((1, "utf-16-le"), (0, "utf-16-be")):  # every other byte of Latin letters is 0
         if start[first::2].count(0) > len(start) / 4:
             return name
-    text = start[: start.rfind(b"\n") + 1 or len(start)].decode("utf-8", "surrogateescape")
+    if len(start) == _BYTES:  # the last line, and its last letter, may be cut
+        start = start[: start.rfind(b"\n") + 1 or len(start)]
+    text = start.decode("utf-8", "surrogateescape")
     escaped = 0 if text.isascii() else sum("\udc80" <= letter <= "\udcff" for letter in text)
     if not escaped or escaped <= sum(letter > "\x7f" for letter in text) - escaped:
         return "utf-8"
