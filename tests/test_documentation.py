@@ -35,7 +35,7 @@ def files(tmp_path, monkeypatch):
     """The files that the guides speak of, in the current folder."""
     monkeypatch.chdir(tmp_path)
     data = toy.load()
-    documents = [replace(document, split=None) for _, document in data.documents()]
+    documents = [replace(document, split=None, id=str(n)) for n, (_, document) in enumerate(data.documents(), 1)]
     for name in ("train.jsonl", "test.jsonl", "documents.jsonl", "more.jsonl"):
         write_documents(documents, tmp_path / name)
     write_taxonomy(data.taxonomy, tmp_path / "labels.tsv")

@@ -69,6 +69,8 @@ def test_paragraphs_and_tables_of_a_word_file():
 
 def test_what_a_reader_sees_of_a_web_page():
     assert text_of(PAGE.encode(), ".html", "d") == "News\nOil\nCrude prices rose again.\none\ntwo"
+    assert text_of("<p>Öl für Köln".encode(), ".html", "d") == "Öl für Köln"
+    assert text_of("<p>Öl für Köln".encode("cp1252"), ".html", "d") == "Öl für Köln"
     latin = '<html><head><meta charset="iso-8859-1"></head><body>Öl für Köln</body></html>'.encode("latin-1")
     assert text_of(latin, ".htm", "d") == "Öl für Köln"
 

@@ -6,10 +6,12 @@ text.
 
 import io
 import logging
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from taxocaps.corpus.recognition import encoding_of
 from taxocaps.errors import FileError, TaxoCapsError
 from taxocaps.registry import import_extra
 from taxocaps.untrusted import check_archive, read_bounded
@@ -90,7 +92,9 @@ def _html(content: bytes) -> Iterator[str]:
     html = import_extra("lxml.html", "reading HTML files")
     if not content.strip():
         return
-    root = html.document_fromstring(content, parser=html.HTMLParser(no_network=True, remove_comments=True))
+    encoding = None if _DECLARED.search(content, 0, 2048) else encoding_of(content)
+    parser = html.HTMLParser(no_network=True, remove_comments=True, encoding=encoding)
+    root = html.document_fromstring(content, parser=parser)
     for element in root.xpath("//script | //style | //template | //noscript"):
         element.drop_tree()
     for element in root.iter(*_BLOCKS):
@@ -99,6 +103,7 @@ def _html(content: bytes) -> Iterator[str]:
     yield "\n".join(" ".join(line.split()) for line in lines if line.strip())
 
 
+_DECLARED = re.compile(rb"charset|encoding", re.IGNORECASE)
 _BLOCKS = ("br", "div", "h1", "h2", "h3", "h4", "h5", "h6", "li", "p", "section", "td", "th", "title", "tr")
 """Elements after which a line ends."""
 

@@ -20,7 +20,7 @@ from taxocaps.files import open_binary
 if TYPE_CHECKING:
     from taxocaps.corpus.readers import CorpusConfig, Reader
 
-__all__ = ["AUTO", "JSON_LISTS", "describe", "recognise", "recognise_encoding", "recognise_rows"]
+__all__ = ["AUTO", "JSON_LISTS", "describe", "encoding_of", "recognise", "recognise_encoding", "recognise_rows"]
 
 AUTO = "auto"
 """What is not known yet, and left to recognition."""
@@ -105,7 +105,7 @@ def recognise_encoding(path: Path) -> str:
 
     Bytes that are mostly UTF-8 count as UTF-8, so that a single damaged record stays a damaged record.
     """
-    return _encoding(_start(path))
+    return encoding_of(_start(path))
 
 
 def _start(path: Path) -> bytes:
@@ -147,7 +147,9 @@ def _recognised(path: Path, config: "CorpusConfig", reader: "Reader", state: tup
     return recognise_rows(_rows(path, config, reader), config, _USUAL_SEPARATOR if reader.delimiter else None)
 
 
-def _encoding(start: bytes) -> str:
+def encoding_of(start: bytes) -> str:
+    """The encoding of a text by its first bytes; see `recognise_encoding`."""
+    start = start[:_BYTES]
     for mark, name in _MARKS.items():
         if start.startswith(mark):
             return name
