@@ -83,7 +83,7 @@ def _endless(start, block, suffix):
         ("documents", "a.csv.gz", b"text,id\n", b'"\n",'),
         ("documents", "a.tsv.xz", b"text\tid\n", b"\t"),
         ("documents", "a.txt.zst", b"", b"x"),
-        ("documents", "a.txt.gz", b"", b"x\n"),
+        ("documents", "a.txt.gz", b"", b"a line of text\n"),
         ("taxonomy", "a.tsv.xz", b"a\t", b"x"),
         ("taxonomy", "a.tsv.zst", b"", b"a\tb\tc\td\te\n"),
         ("taxonomy", "a.hier.gz", b"parent: ", b" "),

@@ -10,6 +10,7 @@ It reads lines `{"kind": ..., "path": ...}` and answers each with a line `{"outc
 """
 
 import hashlib
+import importlib
 import json
 import os
 import resource
@@ -23,6 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
+from taxocaps.cli.main import main as main_command
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.readers import CorpusConfig, read_documents
 from taxocaps.datasets import eurlex, rcv1, reuters21578
@@ -96,7 +98,32 @@ def dataset(loader, folder, **options):
     return [list(found.taxonomy.names), [[split, astuple(one)] for split, one in found.documents()]]
 
 
+def command(path):
+    """Run a command line in the folder of the file that holds its words; errors are one line, and the code is 2."""
+    os.chdir(path.parent)
+    said = {}
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        said[name] = Path(f"../said-{name}").resolve()
+        os.dup2(os.open(said[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    words = json.loads(path.read_text(encoding="utf-8"))
+    code = 0
+    try:
+        main_command(words)
+    except SystemExit as end:
+        code = end.code or 0
+    sys.stdout.flush()
+    sys.stderr.flush()
+    message = said["stderr"].read_text(encoding="utf-8", errors="replace")
+    if code == 2 and "Traceback" not in message and message.strip():
+        raise TaxoCapsError(message.strip().splitlines()[-1])
+    if code not in (0, 1) or "Traceback" in message:
+        raise RuntimeError(f"code {code}: {message}")
+    return code
+
+
 TRY = {
+    "command": command,
     "model": label,
     "store": read,
     "documents": documents,
@@ -170,7 +197,10 @@ def main():
     """Try what is unchanged once, so that children find everything loaded; then serve."""
     for request in map(json.loads, sys.stdin):
         kind, path, options = request["kind"], request["path"], request.get("options", {})
-        if request.get("warm"):
+        if request.get("warm") and kind == "command":
+            for name in ("corpus", "encode", "evaluate", "explain", "graph", "predict", "taxonomy"):
+                importlib.import_module(f"taxocaps.workflows.{name}")
+        if request.get("warm") and kind != "command":  # which closes what this process prints to
             found = attempt(kind, path, options)
         else:
             found = guarded(kind, path, options, request.get("seconds", SECONDS), request.get("memory", MEMORY))

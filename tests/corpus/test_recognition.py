@@ -142,7 +142,7 @@ def test_an_array_of_objects(write):
     assert [document.text for document in read(path, on_error="skip")] == ["x", "y"]
     with pytest.raises(TaxoCapsError, match=r"d\.json, record 3: must be a JSON object"):
         read(path)
-    with pytest.raises(TaxoCapsError, match=r"d\.json: cannot be read as JSON"):
+    with pytest.raises(TaxoCapsError, match=r"d\.json: not JSON"):
         read(write("d.json", '[{"text": "x"'))
     assert read(write("d.json", '{"text": "x"}\n'))[0].text == "x"
 

@@ -6,7 +6,6 @@ import json
 import re
 import threading
 import time
-from dataclasses import replace
 
 import httpx
 import pytest
@@ -381,36 +380,6 @@ def test_an_unknown_model_is_refused_in_the_same_shape(slate):
     with pytest.raises(ApiError) as caught:
         Service({"slate": slate.served()}).model("other")
     assert json.loads(error_response(caught.value).body)["error"]["field"] == "model"
-
-
-@pytest.mark.slow
-def test_whatever_the_description_allows_and_more(serve, toy, tmp_path):
-    import schemathesis
-    from hypothesis import HealthCheck, given, settings
-    from schemathesis.checks import not_a_server_error
-    from schemathesis.specs.openapi.checks import (
-        content_type_conformance,
-        response_schema_conformance,
-        status_code_conformance,
-    )
-
-    running = serve(replace(toy, feedback=tmp_path / "feedback.sqlite"))
-    schema = schemathesis.openapi.from_dict(running.client.get("/openapi.json").json())
-    schema.config.update(base_url=running.url)
-    checks = [not_a_server_error, content_type_conformance, response_schema_conformance, status_code_conformance]
-    mode = schemathesis.GenerationMode
-    for operation in [found.ok() for found in schema.get_all_operations()]:
-        for wanted in (mode.POSITIVE, mode.NEGATIVE)[: 1 + (operation.method == "post")]:
-            few = operation.path.startswith("/v1/model/")  # to load a model takes long
-
-            @settings(max_examples=5 if few else 60, deadline=None, suppress_health_check=list(HealthCheck))
-            @given(case=operation.as_strategy(generation_mode=wanted))
-            def check(case):
-                case.call_and_validate(checks=checks)
-
-            check()
-    for path in ("/v1/predict", "/v1/explain"):
-        assert {200, 400, 422} <= {entry["status"] for entry in running.log if entry.get("path") == path}
 
 
 def test_texts_of_files(serve, toy):

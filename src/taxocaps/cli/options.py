@@ -99,7 +99,10 @@ class _ConfigOption:
 _OPTIONS = {
     "format": _ConfigOption("corpus.format", str, "The format of the files. Default: as their suffixes say.", "NAME"),
     "text_field": _ConfigOption(
-        "corpus.text_field", str, "The field with the text; title,body joins two. Default: recognised.", "NAME"
+        "corpus.text_field",
+        str,
+        "The field with the text; title*3,body joins two, the first thrice. Default: recognised.",
+        "NAME",
     ),
     "labels_field": _ConfigOption("corpus.labels_field", str, "The field with labels. Default: recognised.", "NAME"),
     "id_field": _ConfigOption("corpus.id_field", str, "The field with ids. Default: recognised.", "NAME"),

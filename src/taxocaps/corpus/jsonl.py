@@ -8,11 +8,9 @@ from typing import Any
 
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.readers import CorpusConfig, Reader, Record, line_problem, location
-from taxocaps.errors import FileError
-from taxocaps.files import atomic_text, is_decodable, open_binary, read_lines
-from taxocaps.untrusted import read_some
+from taxocaps.files import atomic_text, is_decodable, read_lines
 
-__all__ = ["JSON_READER", "READER", "read_json", "read_jsonl", "write_jsonl"]
+__all__ = ["READER", "read_jsonl", "write_jsonl"]
 
 
 def read_jsonl(path: Path, config: CorpusConfig, part: tuple[int, int] | None = None) -> Iterator[Record]:
@@ -21,32 +19,6 @@ def read_jsonl(path: Path, config: CorpusConfig, part: tuple[int, int] | None = 
         if line and not line.isspace():
             where = location(path, "line", number) if part is None else _Line(path, config.encoding, part[0], number)
             yield _record(where, line, config)
-
-
-def read_json(path: Path, config: CorpusConfig) -> Iterator[Record]:
-    """Yield the records of a file that is one JSON array of objects, or JSON lines after all."""
-    with open_binary(path) as file:
-        is_array = file.read(1024).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
-    if not is_array:
-        yield from read_jsonl(path, config)
-        return
-    for number, value in enumerate(_array(path, config), 1):
-        where = location(path, "record", number)
-        is_record = isinstance(value, dict)
-        yield Record(where, value if is_record else {}, None if is_record else "must be a JSON object {...}")
-
-
-def _array(path: Path, config: CorpusConfig) -> list[Any]:
-    """The values of an array, which is in memory as a whole."""
-    with open_binary(path) as file:
-        content = read_some(file, _LARGEST_ARRAY, path)
-    try:
-        return list(json.loads(content.decode("utf-8-sig" if config.encoding == "utf-8" else config.encoding)))
-    except (ValueError, LookupError, RecursionError) as error:
-        raise FileError(f"{path}: cannot be read as JSON: {error}") from error
-
-
-_LARGEST_ARRAY = 2**28
 
 
 def write_jsonl(path: Path, documents: Iterable[Document], config: CorpusConfig) -> int:
@@ -64,8 +36,7 @@ def write_jsonl(path: Path, documents: Iterable[Document], config: CorpusConfig)
     return count
 
 
-READER = Reader(read_jsonl, (".jsonl", ".ndjson"), splits_at_lines=True, has_columns=True)
-JSON_READER = Reader(read_json, (".json",), has_columns=True)
+READER = Reader(read_jsonl, (".jsonl", ".ndjson", ".json"), splits_at_lines=True, has_columns=True)
 
 
 @dataclass(frozen=True)

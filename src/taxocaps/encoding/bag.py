@@ -80,6 +80,16 @@ class BagOfWords:
         idf = 1 + np.log((1 + len(documents)) / (1 + np.array(vocabulary.counts, np.float64)))
         return cls(vocabulary, idf, config)
 
+    def with_features_of(self, older: "BagOfWords") -> "BagOfWords":
+        """These features, and those that only an older bag knows, with the weights that they have there."""
+        weights = dict(zip(older.vocabulary.words, older.idf.tolist(), strict=True))
+        weights.update(zip(self.vocabulary.words, self.idf.tolist(), strict=True))
+        counts = dict(zip(older.vocabulary.words, older.vocabulary.counts, strict=True))
+        counts.update(zip(self.vocabulary.words, self.vocabulary.counts, strict=True))
+        chosen = sorted((-count, name) for name, count in counts.items())[: self.config.max_features]
+        vocabulary = Vocabulary([name for _, name in chosen], [-count for count, _ in chosen])
+        return BagOfWords(vocabulary, np.array([weights[name] for name in vocabulary.words], np.float64), self.config)
+
     def transform(self, documents: EncodedDocuments) -> csr_array:
         """The vectors of documents; CSR float64 [documents, V] with sorted indices."""
         parts = [self._counter(tokens) for tokens in documents.token_chunks()]

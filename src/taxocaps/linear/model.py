@@ -1,7 +1,7 @@
 """What all linear methods share: the training task, the nodes of the taxonomy, and the fitted weights."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -14,6 +14,7 @@ from taxocaps.linear.config import LinearConfig
 from taxocaps.progress import Progress, silent
 
 __all__ = [
+    "KnownWeights",
     "LinearTask",
     "LinearWeights",
     "Nodes",
@@ -47,6 +48,7 @@ class LinearTask:
         seed: Random seed; the same seed gives the same weights with any number of threads.
         threads: Classifiers that are fitted in parallel, by methods that support it.
         progress: Called as fitting proceeds.
+        start: What an earlier fit knows of some labels, for methods with one classifier per label.
     """
 
     X: csr_array
@@ -56,6 +58,12 @@ class LinearTask:
     seed: int = 0
     threads: int = 1
     progress: Progress = silent
+    start: "KnownWeights | None" = None
+
+    def of_labels(self, columns: NDArray[np.int64]) -> "LinearTask":
+        """The same for some of the labels, given by their sorted columns."""
+        start = None if self.start is None else self.start.of_labels(columns)
+        return replace(self, Y=self.Y[:, columns], start=start)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +147,25 @@ class LinearWeights:
         """
         transposed = csr_array(self.coef.T)
         return transposed.toarray() if np.prod(transposed.shape) <= _MOST_DENSE else transposed
+
+
+@dataclass(frozen=True, eq=False)
+class KnownWeights:
+    """The classifiers of some labels by an earlier fit, perhaps to other documents.
+
+    Attributes:
+        labels: int64 [K], the sorted columns of these labels.
+        weights: Their classifiers, over the features of the task.
+    """
+
+    labels: NDArray[np.int64]
+    weights: LinearWeights
+
+    def of_labels(self, columns: NDArray[np.int64]) -> "KnownWeights":
+        """The same for some of the labels, given by their sorted columns, which are counted anew."""
+        kept = np.flatnonzero(np.isin(self.labels, columns))
+        weights = LinearWeights(self.weights.coef[kept], self.weights.intercept[kept])
+        return KnownWeights(np.searchsorted(columns, self.labels[kept]), weights)
 
 
 def dense_product(rows: csr_array, others: csr_array | NDArray[np.float32]) -> NDArray[np.float32]:

@@ -40,10 +40,12 @@ class Division:
     Attributes:
         rows: int64 [documents of the part], by the name of the part: `train`, and some of `dev` and `test`.
         how: How they were divided, for people.
+        is_by_field: Whether a field names the part of each document.
     """
 
     rows: Mapping[str, NDArray[np.int64]]
     how: str
+    is_by_field: bool = False
 
 
 def divide(
@@ -94,7 +96,7 @@ class _Chosen:
 def _by_field(splits: Sequence[str | None]) -> Division:
     found = np.array([split or "" for split in splits])
     rows = {part: np.flatnonzero(found == part) for part in ("train", "dev", "test")}
-    return Division({part: some for part, some in rows.items() if len(some)}, "by the field 'split'")
+    return Division({part: some for part, some in rows.items() if len(some)}, "by the field 'split'", True)
 
 
 def _at_random(documents: EncodedDocuments, seed: int) -> Division:
