@@ -28,6 +28,7 @@ MODEL_FILES = [
     "labels.json",
     "metrics.json",
     "report.html",
+    "sources.json",
     "taxonomy.json",
     "thresholds.json",
     "versions.json",

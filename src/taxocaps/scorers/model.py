@@ -304,7 +304,7 @@ class FittedModel:
             chosen,
             names=self.classes.names,
             levels=self.classes.levels,
-            closure=self.classes.full_closure,
+            closure=self.classes.full_closure_of({*truth.indices.tolist(), *chosen.indices.tolist()}),
             scores=scores,
             unseen=missed,
             added=added,
