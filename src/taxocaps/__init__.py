@@ -29,19 +29,24 @@ if TYPE_CHECKING:
     from taxocaps.taxonomy.tree import Taxonomy
     from taxocaps.taxonomy.writers import write_taxonomy
     from taxocaps.text.pipeline import TextPipeline
+    from taxocaps.workflows.batch_labeller import BatchLabeller
     from taxocaps.workflows.encode import encode
     from taxocaps.workflows.evaluate import evaluate
     from taxocaps.workflows.explain import explain
     from taxocaps.workflows.graph import graph_of_words
+    from taxocaps.workflows.learn import LearnFiles, learn
     from taxocaps.workflows.predict import predict
     from taxocaps.workflows.review import ReviewFiles, review
     from taxocaps.workflows.train import TrainFiles, train
+    from taxocaps.workflows.tune import tune
 
 __all__ = [
+    "BatchLabeller",
     "Document",
     "Explanation",
     "GraphConfig",
     "GraphOfWords",
+    "LearnFiles",
     "Prediction",
     "ReviewFiles",
     "TaxoCapsClassifier",
@@ -55,6 +60,7 @@ __all__ = [
     "evaluate",
     "explain",
     "graph_of_words",
+    "learn",
     "load",
     "open_store",
     "predict",
@@ -62,15 +68,18 @@ __all__ = [
     "read_taxonomy",
     "review",
     "train",
+    "tune",
     "write_documents",
     "write_taxonomy",
 ]
 
 _HOMES = {
+    "BatchLabeller": "workflows.batch_labeller",
     "Document": "corpus.document",
     "Explanation": "explanations.explanation",
     "GraphConfig": "graph.config",
     "GraphOfWords": "graph.document_graph",
+    "LearnFiles": "workflows.learn",
     "Prediction": "results",
     "ReviewFiles": "workflows.review",
     "TaxoCapsClassifier": "classifier",
@@ -83,6 +92,7 @@ _HOMES = {
     "evaluate": "workflows.evaluate",
     "explain": "workflows.explain",
     "graph_of_words": "workflows.graph",
+    "learn": "workflows.learn",
     "load": "classifier",
     "open_store": "encoding.store",
     "predict": "workflows.predict",
@@ -90,6 +100,7 @@ _HOMES = {
     "read_taxonomy": "taxonomy.readers",
     "review": "workflows.review",
     "train": "workflows.train",
+    "tune": "workflows.tune",
     "write_documents": "corpus.writers",
     "write_taxonomy": "taxonomy.writers",
 }

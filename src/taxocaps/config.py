@@ -8,7 +8,8 @@ Each stage declares its options beside its own code::
         window: Annotated[int, AtLeast(2)] = 3
         distance: Literal["hops", "count"] = "hops"
 
-The same validation serves the command line, Python and HTTP.
+What `taxocaps tune` tries of an option by itself stands in its annotation, too (`Search`, `SearchAmong`). The same
+validation serves the command line, Python and HTTP.
 """
 
 import dataclasses
@@ -40,6 +41,8 @@ __all__ = [
     "Between",
     "Config",
     "Duration",
+    "Search",
+    "SearchAmong",
     "fingerprint",
     "json_schema",
     "merge",
@@ -61,6 +64,31 @@ def Between(low: float, high: float) -> Any:  # noqa: N802 - reads as a type in 
 def AtLeast(low: float) -> Any:  # noqa: N802 - reads as a type in annotations
     """A lower bound of a number, inclusive."""
     return Field(ge=low)
+
+
+@dataclasses.dataclass(frozen=True)
+class Search:
+    """The range of numbers that `taxocaps tune` tries for an option, declared in its annotation.
+
+    Attributes:
+        low: The least number.
+        high: The greatest.
+        log: Whether factors count, not differences: from 1 to 10 is as far as from 10 to 100.
+    """
+
+    low: float
+    high: float
+    log: bool = False
+
+
+class SearchAmong(tuple[Any, ...]):
+    """The values that `taxocaps tune` tries for an option, declared in its annotation."""
+
+    __slots__ = ()
+
+    def __new__(cls, *values: Any) -> Self:
+        """Make it of the values."""
+        return super().__new__(cls, values)
 
 
 def seconds(given: Any) -> Any:

@@ -1,9 +1,14 @@
 """The exceptions that taxocaps raises for bad input; each message is one line that says what, where and what to do."""
 
+import difflib
+from collections.abc import Iterable
+from itertools import islice
+
 __all__ = [
     "CheckpointError",
     "ConfigError",
     "CorpusError",
+    "FeedbackError",
     "FileError",
     "GraphError",
     "MissingExtraError",
@@ -15,11 +20,21 @@ __all__ = [
     "UnfinishedError",
     "VectorsError",
     "WriteError",
+    "nearest",
+    "one_line",
 ]
+
+_LONGEST_MESSAGE = 1_500
+_LONGEST_COMPARED = 200
+_MOST_COMPARED = 10_000
 
 
 class TaxoCapsError(Exception):
     """Base of all errors a user can cause and correct; the command line prints it as one line and exits with code 2."""
+
+    def __str__(self) -> str:
+        """The message, safe to show whatever names, paths and values it quotes."""
+        return one_line(super().__str__())
 
 
 class ConfigError(TaxoCapsError):
@@ -40,6 +55,10 @@ class TaxonomyError(TaxoCapsError):
 
 class CorpusError(TaxoCapsError):
     """A document, field or label that does not fit."""
+
+
+class FeedbackError(TaxoCapsError):
+    """A correction that contradicts one that is stored."""
 
 
 class TextError(TaxoCapsError):
@@ -89,3 +108,31 @@ class MissingExtraError(TaxoCapsError):
     def __reduce__(self) -> tuple[type, tuple[str, ...]]:
         """From another process it comes as it was raised there."""
         return type(self), (self.library, self.extra, self._purpose)
+
+
+def one_line(text: str) -> str:
+    r"""A text for a terminal or a log: control characters are escaped, line ends become spaces, and much of it is cut.
+
+    >>> one_line("the label 'a\x1b[2J'\nis unknown")
+    "the label 'a\\x1b[2J' is unknown"
+    """
+    if len(text) > _LONGEST_MESSAGE:  # its end says what to do
+        text = f"{text[: _LONGEST_MESSAGE * 2 // 3]} ... {text[-_LONGEST_MESSAGE // 3 :]}"
+    if text.isprintable():
+        return text
+    shown = (one if one.isprintable() else " " if one in "\t\n\r" else _escaped(one) for one in text)
+    return "".join(shown)
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape", "surrogatepass").decode("ascii")
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """What a user may have meant by an unknown name; names that are very long, or among very many, are not compared.
+
+    >>> nearest("txet", ["id", "text"])
+    'text'
+    """
+    compared = (one for one in islice(known, _MOST_COMPARED) if len(one) <= _LONGEST_COMPARED)
+    return next(iter(difflib.get_close_matches(name[:_LONGEST_COMPARED], compared, n=1)), None)

@@ -1,6 +1,7 @@
 """Reading plain and compressed files with errors that name file and line; writing that is never half done."""
 
 import contextlib
+import ctypes
 import glob
 import gzip
 import hashlib
@@ -12,18 +13,24 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, TextIO, cast
 
 from taxocaps.errors import FileError, WriteError
+from taxocaps.untrusted import open_regular, read_some
 
 __all__ = [
     "COMPRESSIONS",
+    "LARGEST_TEXT",
+    "LONGEST_LINE",
+    "CutLine",
     "atomic_folder",
     "atomic_path",
     "atomic_text",
     "check_exists",
     "digest",
+    "exchange_folders",
     "format_stem",
     "format_suffix",
     "is_decodable",
@@ -35,16 +42,18 @@ __all__ = [
 ]
 
 
-def _open_gzip(path: Path, mode: str) -> IO[bytes]:
-    return cast("IO[bytes]", gzip.GzipFile(path, mode, mtime=0))  # the same content gives the same bytes at any time
+def _open_gzip(file: Path | IO[bytes], mode: str) -> IO[bytes]:
+    if not isinstance(file, Path):
+        return cast("IO[bytes]", gzip.GzipFile(fileobj=file, mode=mode))
+    return cast("IO[bytes]", gzip.GzipFile(file, mode, mtime=0))  # the same content gives the same bytes at any time
 
 
-def _open_xz(path: Path, mode: str) -> IO[bytes]:
-    return cast("IO[bytes]", lzma.open(path, mode))
+def _open_xz(file: Path | IO[bytes], mode: str) -> IO[bytes]:
+    return cast("IO[bytes]", lzma.open(file, mode))
 
 
-def _open_zstd(path: Path, mode: str) -> IO[bytes]:
-    return cast("IO[bytes]", _zstd().open(path, mode))
+def _open_zstd(file: Path | IO[bytes], mode: str) -> IO[bytes]:
+    return cast("IO[bytes]", _zstd().open(file, mode))
 
 
 def _zstd() -> Any:
@@ -55,12 +64,21 @@ def _zstd() -> Any:
     return zstd
 
 
-COMPRESSIONS: dict[str, Callable[[Path, str], IO[bytes]]] = {
+COMPRESSIONS: dict[str, Callable[[Path | IO[bytes], str], IO[bytes]]] = {
     ".gz": _open_gzip,
     ".xz": _open_xz,
     ".zst": _open_zstd,
 }
 """How a compressed file is opened, by the last part of its name."""
+
+LONGEST_LINE = 2**24
+"""Letters of a line, unless another bound is given: three times those of the Bible."""
+
+LARGEST_TEXT = 2**28
+"""Bytes of a file that is read as a whole."""
+
+_SKIPPED = 2**16
+"""Read at a time where little of it is kept."""
 
 
 def format_suffix(path: Path) -> str:
@@ -85,18 +103,17 @@ def format_stem(path: Path) -> str:
 
 @contextlib.contextmanager
 def open_binary(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for reading, unpacked if it is compressed; failures become a `FileError` naming the file.
+    """Open a regular file for reading, unpacked if it is compressed; failures become a `FileError` naming the file.
 
-    The path `-` is standard input, which stays open.
+    The path `-` is standard input, which stays open. A compressed file may unpack to any size: read it line by line, or
+    by `read_some`.
     """
     if str(path) == "-":
-        if sys.stdin is None:
-            raise FileError("standard input is closed; give a file")
-        yield sys.stdin.buffer
+        yield _standard_input()
         return
-    opener = COMPRESSIONS.get(path.suffix.lower(), open)
+    opener = COMPRESSIONS.get(path.suffix.lower(), lambda file, _: file)
     try:
-        with cast("IO[bytes]", opener(path, "rb")) as file:
+        with open_regular(path) as packed, opener(packed, "rb") as file:
             yield file
     except FileError:
         raise
@@ -106,14 +123,28 @@ def open_binary(path: Path) -> Iterator[IO[bytes]]:
         raise FileError(f"{path}: is a directory; give a file") from error
     except EOFError as error:
         raise FileError(f"{path}: the compressed file is cut off; copy or download it again") from error
+    except MemoryError as error:
+        raise FileError(f"{path}: cannot be read: there is not enough memory; give smaller files") from error
     except _read_errors(path) as error:
         raise FileError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _standard_input() -> IO[bytes]:
+    if sys.stdin is None:
+        raise FileError("standard input is closed; give a file")
+    return sys.stdin.buffer
 
 
 def _read_errors(path: Path) -> tuple[type[Exception], ...]:
     """What reading may raise; the zstd library is loaded only for files that need it."""
     errors = (OSError, zlib.error, lzma.LZMAError)
     return (*errors, _zstd().ZstdError) if path.suffix.lower() == ".zst" else errors
+
+
+class CutLine(str):
+    """The beginning of a line that is longer than allowed."""
+
+    __slots__ = ()
 
 
 def read_lines(
@@ -123,27 +154,31 @@ def read_lines(
     strict: bool = True,
     keep_ends: bool = False,
     part: tuple[int, int] | None = None,
+    longest: int = LONGEST_LINE,
 ) -> Iterator[tuple[int, str]]:
     """Yield the lines of a text file with their numbers, from 1, without line ends.
 
     Args:
         path: A file, compressed or not.
         encoding: Its encoding; a byte order mark is dropped.
-        strict: Raise `FileError`, naming the line, where bytes do not fit the encoding. Otherwise the line is yielded
-            with those bytes escaped, and `is_decodable` tells such lines apart.
+        strict: Raise `FileError`, naming the line, where bytes do not fit the encoding or a line is too long. Otherwise
+            a line is yielded with those bytes escaped, and `is_decodable` tells such lines apart; of one that is too
+            long the beginning is yielded as a `CutLine`.
         keep_ends: Leave each line its end, as it stands in the file (quoted CSV fields need that).
-        part: Only the lines between two positions, in bytes, which are borders of lines; it is read into memory. Lines
-            are counted from there.
+        part: Only the lines between two positions, in bytes, which are borders of lines. Lines are counted from there.
+        longest: Letters that a line may have.
     """
     with open_binary(path) as binary:
-        source: IO[bytes] = binary
-        if part is not None:
-            binary.seek(part[0])
-            source = io.BytesIO(binary.read(part[1] - part[0]))
-        text = _decoded(source, path, encoding, newline="" if keep_ends else None)
+        text = _decoded(_part(binary, part), path, encoding, newline="" if keep_ends else None)
         number = 0
         try:
-            for number, line in enumerate(text, 1):
+            for number, line in enumerate(iter(partial(text.readline, longest + 2), ""), 1):  # two letters for its end
+                if len(line) > longest and len(line.rstrip("\r\n")) > longest:
+                    if strict:
+                        raise FileError(f"{path}, line {number}: more than {longest:,} letters; break it into lines")
+                    _skip_line(text, line)
+                    yield number, CutLine(line[:longest])
+                    continue
                 if strict and not is_decodable(line):
                     raise FileError(undecodable_message(path, number, encoding))
                 yield number, line if keep_ends else line.removesuffix("\n")
@@ -151,6 +186,34 @@ def read_lines(
             raise FileError(undecodable_message(path, number + 1, encoding)) from error
         finally:
             text.detach()
+
+
+def _skip_line(text: io.TextIOWrapper, line: str) -> None:
+    while line and not line.endswith(("\n", "\r")):
+        line = text.readline(_SKIPPED)
+
+
+def _part(binary: IO[bytes], part: tuple[int, int] | None) -> IO[bytes]:
+    if part is None:
+        return binary
+    binary.seek(part[0])
+    return io.BufferedReader(_Part(binary, part[1] - part[0]), _SKIPPED)
+
+
+class _Part(io.RawIOBase):
+    """The next bytes of a file, as a file."""
+
+    def __init__(self, file: IO[bytes], size: int) -> None:
+        self._file, self._left = file, size
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        block = self._file.read(min(len(buffer), self._left))
+        buffer[: len(block)] = block
+        self._left -= len(block)
+        return len(block)
 
 
 def is_decodable(line: str) -> bool:
@@ -170,8 +233,21 @@ def undecodable_message(path: Path, number: int, encoding: str) -> str:
 
 
 def read_text(path: Path, encoding: str = "utf-8") -> str:
-    """The whole text of a file, compressed or not; lines end with a newline."""
-    return "".join(f"{line}\n" for _, line in read_lines(path, encoding))
+    """The whole text of a file, compressed or not; lines end with a newline.
+
+    Raises:
+        FileError: If it cannot be read, or is larger than `LARGEST_TEXT`.
+    """
+    with open_binary(path) as file:
+        content = read_some(file, LARGEST_TEXT, path)
+    try:
+        text = content.decode("utf-8-sig" if _is_utf8(encoding) else encoding)
+    except UnicodeDecodeError as error:
+        raise FileError(undecodable_message(path, content.count(b"\n", 0, error.start) + 1, encoding)) from error
+    except LookupError as error:
+        raise FileError(_unknown_encoding(path, encoding)) from error
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return text if text.endswith("\n") or not text else f"{text}\n"
 
 
 @contextlib.contextmanager
@@ -259,6 +335,28 @@ def atomic_folder(path: Path) -> Iterator[Path]:
         part.replace(path)
 
 
+def exchange_folders(first: Path, second: Path) -> None:
+    """Let two folders on one disk change places; on Linux in one step, so that there is always a whole one in place."""
+    if not _exchange_at_once(first, second):
+        aside = first.with_name(f".{first.name}.aside")
+        first.rename(aside)
+        second.rename(first)
+        aside.rename(second)
+
+
+def _exchange_at_once(first: Path, second: Path) -> bool:
+    """By the system call renameat2; false if this system has none."""
+    try:
+        call = ctypes.CDLL(None).renameat2
+    except (AttributeError, OSError, TypeError):  # not Linux
+        return False
+    return int(call(_HERE, os.fsencode(first), _HERE, os.fsencode(second), _EXCHANGE)) == 0
+
+
+_HERE, _EXCHANGE = -100, 2
+"""AT_FDCWD and RENAME_EXCHANGE of Linux."""
+
+
 @contextlib.contextmanager
 def _writing(path: Path) -> Iterator[Path]:
     try:
@@ -285,13 +383,21 @@ def atomic_text(path: Path) -> Iterator[TextIO]:
 
 
 def _decoded(binary: IO[bytes], path: Path, encoding: str, newline: str | None) -> io.TextIOWrapper:
-    plain = encoding.lower().replace("_", "-")
+    cannot_escape = encoding.lower().replace("_", "-").startswith(("utf-16", "utf-32"))
     try:
         return io.TextIOWrapper(
             binary,
-            encoding="utf-8-sig" if plain in ("utf-8", "utf8") else encoding,
-            errors="strict" if plain.startswith(("utf-16", "utf-32")) else "surrogateescape",
+            encoding="utf-8-sig" if _is_utf8(encoding) else encoding,
+            errors="strict" if cannot_escape else "surrogateescape",
             newline=newline,
         )
     except LookupError as error:
-        raise FileError(f"{path}: unknown encoding {encoding!r}; use a name such as utf-8 or latin-1") from error
+        raise FileError(_unknown_encoding(path, encoding)) from error
+
+
+def _is_utf8(encoding: str) -> bool:
+    return encoding.lower().replace("_", "-") in ("utf-8", "utf8")
+
+
+def _unknown_encoding(path: Path, encoding: str) -> str:
+    return f"{path}: unknown encoding {encoding!r}; use a name such as utf-8 or latin-1"

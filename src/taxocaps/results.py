@@ -2,11 +2,26 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
-__all__ = ["FitReport", "ModelCard", "Prediction", "ScoredLabel", "Standing", "TaxonomyLabel", "TaxonomyView", "plain"]
+from taxocaps.notebook import bar, table
+
+__all__ = [
+    "FitReport",
+    "Interim",
+    "ModelCard",
+    "Prediction",
+    "Predictions",
+    "ScoredLabel",
+    "Standing",
+    "TaxonomyLabel",
+    "TaxonomyView",
+    "Trial",
+    "Tuning",
+    "plain",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +76,46 @@ class Prediction:
         warning = {"warning": self.warning} if self.warning else {}
         return {**found, **warning, **({} if self.is_calibrated else {"is_calibrated": False})}
 
+    def _repr_html_(self) -> str:
+        rows = [(bar(one.score), one.name, one.label, " › ".join((*one.paths[:1], ())[0])) for one in self.labels]
+        return table(
+            ("score", "name", "label", "path"), rows, f"{self.id}{': ' * bool(self.warning)}{self.warning or ''}"
+        )
+
+
+class Predictions(Iterator[Prediction]):
+    """The predictions of a stream of documents, one after the other as they are found; or all of them as a frame."""
+
+    def __init__(self, predictions: Iterable[Prediction]) -> None:
+        """Wrap a stream."""
+        self._predictions = iter(predictions)
+
+    def __next__(self) -> Prediction:
+        return next(self._predictions)
+
+    def to_pandas(self) -> Any:
+        """What is left of the stream as a pandas frame, a row a document: `id`, `labels`, `names`, `scores`."""
+        import pandas as pd
+
+        return pd.DataFrame(self._columns())
+
+    def to_polars(self) -> Any:
+        """What is left of the stream as a polars frame; see `to_pandas`."""
+        import polars as pl
+
+        texts = pl.List(pl.String)
+        schema = {"id": pl.String, "labels": texts, "names": texts, "scores": pl.List(pl.Float64)}
+        return pl.DataFrame(self._columns(), schema=schema)
+
+    def _columns(self) -> dict[str, list[Any]]:
+        found = list(self)
+        return {
+            "id": [one.id for one in found],
+            "labels": [[label.label for label in one.labels] for one in found],
+            "names": [[label.name for label in one.labels] for one in found],
+            "scores": [[label.score for label in one.labels] for one in found],
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Standing:
@@ -97,6 +152,74 @@ class FitReport:
 
 
 @dataclass(frozen=True)
+class Interim:
+    """How good a model is after an epoch, or after some folds.
+
+    Attributes:
+        step: The number of the epoch or fold, from 1.
+        micro_f1: On documents that were not learned from, with the best threshold for all labels.
+        macro_f1: The mean over labels with that threshold.
+    """
+
+    step: int
+    micro_f1: float
+    macro_f1: float
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One try of a search for better options.
+
+    Attributes:
+        number: Its number, from 0.
+        state: Whether it came to its end, was given up early because it was worse than most, or failed.
+        options: The options that were searched, by key.
+        score: How good it was; of one that was given up as far as it came, None if it failed.
+        steps: Epochs or folds that it took; those of all members of a joined model.
+        seconds: How long it took.
+        error: Why it failed.
+    """
+
+    number: int
+    state: Literal["complete", "pruned", "failed"]
+    options: Mapping[str, Any]
+    score: float | None
+    steps: int
+    seconds: float
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What a search for better options came to.
+
+    Attributes:
+        out: Its folder.
+        model: The name of the model.
+        metric: What is to be great: `micro-f1` or `macro-f1`.
+        measured_on: What it was measured on.
+        space: What was searched, by key, in words.
+        trials: All trials that are finished, in order.
+        best: The best one.
+        given: The one with the options as they were given, if they lie in the space.
+        importance: How much of the differences between trials each option explains, the most important first; the
+            shares sum to 1. Empty with too few trials to tell.
+        config: The best options as a YAML file for `train --config`.
+    """
+
+    out: str
+    model: str
+    metric: str
+    measured_on: str
+    space: Mapping[str, str]
+    trials: tuple[Trial, ...]
+    best: Trial
+    given: Trial | None
+    importance: Mapping[str, float]
+    config: str
+
+
+@dataclass(frozen=True)
 class ModelCard:
     """What a model is and how good it is.
 
@@ -121,6 +244,7 @@ class ModelCard:
         validation: Metrics on the validation documents, as `Evaluation.as_dict` gives them; None if not known.
         is_out_of_fold: Whether these are training documents, each labelled by a model that has not learned from it.
         test: Metrics on the test documents.
+        version: Some digits that a model trained anew would not have; empty before it is saved.
     """
 
     name: str
@@ -143,17 +267,30 @@ class ModelCard:
     validation: Mapping[str, Any] | None = None
     is_out_of_fold: bool = False
     test: Mapping[str, Any] | None = None
+    version: str = ""
 
 
 @dataclass(frozen=True)
 class TaxonomyLabel:
-    """A label in a taxonomy, its id and its name; its threshold is None if the model has no score for it."""
+    """A label in a taxonomy.
+
+    Attributes:
+        label: Its id.
+        name: Its name.
+        level: How far it is from a root.
+        parents: The labels above it.
+        threshold: The score from which on it is given; None if the model has no score for it.
+        alternatives: Its other names: alternative ones, those in other languages, and notations.
+        hidden: Names by which it is found, but which are not shown, such as misspellings.
+    """
 
     label: str
     name: str
     level: int
     parents: tuple[str, ...]
     threshold: float | None
+    alternatives: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

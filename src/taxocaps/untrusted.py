@@ -1,17 +1,32 @@
-"""Files that may come from a stranger: regular files of one folder, no larger than expected, parsed within bounds."""
+"""Files that may come from a stranger: regular files, no larger than expected, parsed within bounds."""
 
+import contextlib
+import errno
+import io
 import os
 import stat
+import zipfile
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from taxocaps.errors import FileError
 
-__all__ = ["check_depth", "load_yaml", "read_bounded", "read_json", "regular_files"]
+__all__ = [
+    "check_archive",
+    "check_depth",
+    "check_xml",
+    "load_yaml",
+    "open_regular",
+    "parse_json",
+    "read_bounded",
+    "read_json",
+    "read_some",
+    "regular_files",
+]
 
 T = TypeVar("T")
 
@@ -19,8 +34,14 @@ _MEGABYTE = 2**20
 _MOST_FILES = 10_000
 _MOST_JSON = 256 * _MEGABYTE
 """Bytes of a JSON file: the names of some million labels."""
+_MOST_UNPACKED = 512 * _MEGABYTE
+"""Bytes that the files in an archive have when they are unpacked."""
 _DEEPEST = 32
 """Levels of sections, lists and values in a configuration file."""
+_BLOCK = _MEGABYTE
+_MOST_ENTITIES = 1_000
+_LONGEST_ENTITY = 200
+"""Letters that an entity of an XML file stands for: enough for the address of a namespace."""
 _LONGEST_VALUE = 3_500
 """Characters of a value in a YAML file: no number, however it is written, then has more digits than Python prints."""
 
@@ -52,6 +73,45 @@ def regular_files(folder: Path) -> dict[str, int]:
     return found
 
 
+def open_regular(path: Path) -> IO[bytes]:
+    """Open a file for reading; a pipe that nobody writes to is not waited for, and a device is not read without end.
+
+    Raises:
+        FileError: If it is neither a regular file nor a folder.
+        OSError: If it cannot be opened.
+    """
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if not stat.S_ISREG(mode):
+            raise FileError(f"{path}: is not a regular file; give one, or send the content to standard input, as -")
+        return open(descriptor, "rb")  # noqa: PTH123 - a descriptor
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def read_some(file: IO[bytes], most: int, name: object) -> bytes:
+    """All that is left of an open file, which may be compressed and then unpack to any size.
+
+    Args:
+        file: The file.
+        most: Bytes that it may have.
+        name: What it is called in messages.
+
+    Raises:
+        FileError: If it has more.
+    """
+    content = io.BytesIO()
+    while content.tell() <= most and (block := file.read(min(_BLOCK, most + 1))):
+        content.write(block)
+    if content.tell() > most:
+        raise FileError(f"{name}: has more than {most:,} bytes, which is too much to be read at once")
+    return content.getvalue()
+
+
 def read_bounded(path: Path, most: int) -> bytes:
     """The content of a regular file.
 
@@ -63,15 +123,8 @@ def read_bounded(path: Path, most: int) -> bytes:
         FileError: If it cannot be read, is no regular file, or larger.
     """
     try:
-        # A pipe that nobody writes to would otherwise be waited for.
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-        with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise FileError(f"{path}: is not a regular file; give one")
-            if status.st_size > most:
-                raise FileError(f"{path}: has {status.st_size:,} bytes; at most {most:,} are read")
-            return file.read(most)
+        with open_regular(path) as file:
+            return read_some(file, most, path)
     except OSError as error:
         raise FileError(f"{path}: cannot be read: {error.strerror or error}") from error
 
@@ -89,9 +142,53 @@ def read_json(path: Path, kind: Any, *, most: int = _MOST_JSON) -> Any:
     """
     content = read_bounded(path, most)
     try:
+        return parse_json(content, kind)
+    except ValueError as error:
+        raise FileError(f"{path}: damaged: {error}") from None
+
+
+def parse_json(content: bytes | str, kind: Any) -> Any:
+    """The value of a JSON text as a type that pydantic knows; numbers and nesting have bounds.
+
+    Raises:
+        ValueError: If it is something else; the first problem is told.
+    """
+    try:
         return _adapter(kind).validate_json(content)
     except ValidationError as error:
-        raise FileError(f"{path}: damaged: {_problem(error)}") from None
+        raise ValueError(_problem(error)) from None
+
+
+def check_xml(content: bytes) -> None:
+    """Refuse XML whose entities refer to others, by which a few lines can stand for gigabytes, or to other files.
+
+    Entities for the addresses of namespaces, which editors of vocabularies write, are allowed. What is not well-formed
+    is left to whoever parses it.
+
+    Raises:
+        ValueError: If an entity does, is long, or there are very many.
+    """
+    from xml.parsers import expat
+
+    names: set[str] = set()
+
+    def check(name: str, is_parameter: int, value: str | None, *_: object) -> None:
+        names.add(name)
+        if is_parameter or value is None or "&" in value or "%" in value or len(value) > _LONGEST_ENTITY:
+            raise ValueError(
+                f"the entity {name[:80]!r} is not a short text, and could expand without limit; write it out"
+            )
+        if len(names) > _MOST_ENTITIES:
+            raise ValueError(f"more than {_MOST_ENTITIES:,} entities; write them out")
+
+    def end(*_: object) -> None:
+        raise StopIteration  # entities are declared before the first element
+
+    parser = expat.ParserCreate()
+    parser.EntityDeclHandler = check
+    parser.StartElementHandler = end
+    with contextlib.suppress(StopIteration, expat.ExpatError):
+        parser.Parse(content, True)
 
 
 def load_yaml(text: str) -> Any:
@@ -135,6 +232,22 @@ def check_depth(value: Any) -> None:
         if not level:
             return
     raise ValueError(f"nested in more than {_DEEPEST} levels")
+
+
+def check_archive(file: Path | IO[bytes]) -> None:
+    """Refuse a zip archive, such as a DOCX or XLSX file, that would unpack to far more than any document has.
+
+    Raises:
+        FileError: If it is no archive, or one of very many or very large files.
+    """
+    name = f"{file}: " if isinstance(file, Path) else ""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            sizes = [info.file_size for info in archive.infolist()]
+    except (zipfile.BadZipFile, OSError, ValueError) as error:
+        raise FileError(f"{name}cannot be read: {error}") from error
+    if len(sizes) > _MOST_FILES or sum(sizes) > _MOST_UNPACKED:
+        raise FileError(f"{name}unpacks to more than {_MOST_UNPACKED:,} bytes or {_MOST_FILES:,} files; divide it")
 
 
 def _items(value: Any) -> Iterator[Any]:

@@ -12,7 +12,7 @@ import numpy as np
 import yaml
 from safetensors.numpy import load_file, save_file
 
-from taxocaps.files import digest
+from taxocaps.files import COMPRESSIONS, digest
 
 SEALED = 0.9
 """The share of mutated models whose hashes are made to fit again, as whoever changes a model on purpose would do."""
@@ -70,26 +70,70 @@ NUMBERS = (
     np.nan,
     np.inf,
 )
+PIECES = (
+    *(
+        b"\0",
+        b"\xff\xfe",
+        b"\xef\xbb\xbf",
+        b"\r",
+        b"\n",
+        b"\t",
+        b'"',
+        b"\\",
+        b"\\ud800",
+        b"&#0;",
+        b"]]>",
+        b"--",
+        b"<!--",
+    ),
+    *(b"9" * 5_000, b"1e999", b"-" * 5_000, b" " * 5_000, b"\n" * 5_000, b"\x1b[2J", b"NaN", b"null", b"{}", b"[]"),
+    *(b"<TEXT>", b"<REUTERS>", b"<BODY>", b"<D>", b"&a;", b"parent:", b"child:", b".I x", b"@prefix", b"@base <x> ."),
+    *(b"<!DOCTYPE a [<!ENTITY a '&b;'>]>", b'"@context": "http://127.0.0.1:9/x",', b"&a [*a]", b"<<: *a", b"? !!x"),
+)
+WORDS = (
+    *("", " ", "-", "--", "-h", "--help", "--debugging", "--json", "--quiet", "--set", "--out", "--format", "--text"),
+    *(
+        "0",
+        "-1",
+        "9" * 5_000,
+        "1e999",
+        "nan",
+        "null",
+        "x" * 5_000,
+        "a=b",
+        "corpus.split=",
+        "text.language=xx",
+        "[",
+        "{}",
+    ),
+    *("corpus.longest_record=1", "corpus.format=csv", "corpus.encoding=rot13", "corpus.encoding=utf-16", "*", "?", "["),
+    *("\x1b[31m", "a\nb", "\ud800", "nowhere", "nowhere/at/all", ".", "train.jsonl", "taxonomy.tsv", "out", "model"),
+    *("vectors.source=none", "graph.window=-1", "--at-least", "--id", "--seed", "--jobs", "--encoding", "--overwrite"),
+)
+"""Words of command lines; none is a path out of the folder that commands run in."""
 _OF_ARRAYS = (".safetensors", ".npy")
 """Files that are chosen three times as often: what they hold goes to compiled code."""
 TYPES = (np.float16, np.float32, np.float64, np.int8, np.int32, np.int64, np.uint8, np.bool_)
 
 
-def mutate(original: Path, target: Path, seed: int, number: int) -> str:
-    """Write a mutated copy of a folder; returns in words what was changed.
+def mutate(original: Path, place: Path, seed: int, number: int) -> tuple[str, Path]:
+    """Write a mutated copy of a folder; returns in words what was changed, and where it is.
 
     Args:
-        original: A model's folder or a store.
-        target: Where the copy goes; what is there is removed.
+        original: A model's folder, a store or a data set.
+        place: The folder that the copy goes into; what is there is removed.
         seed: The seed of the campaign.
         number: The number of the mutation.
     """
     generator = np.random.default_rng([seed, number])
+    target = place / "mutant"
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(original, target)
     told = []
     for _ in range(1 + int(generator.random() < 0.2)):
         files = sorted(path for path in target.rglob("*") if path.is_file() and not path.is_symlink())
+        if not files:
+            break
         path = _pick(generator, [*files, *(one for one in files if one.suffix in _OF_ARRAYS for _ in range(2))])
         kinds = [one for suffixes, ones in _CHANGES for one in ones if path.name.endswith(suffixes)]
         change = kinds[int(generator.integers(len(kinds)))] if generator.random() < 0.7 else _pick(generator, _OF_FILES)
@@ -97,7 +141,34 @@ def mutate(original: Path, target: Path, seed: int, number: int) -> str:
         change(path, generator, target)
     if (target / "versions.json").is_file() and generator.random() < SEALED:
         _seal(target)
-    return ", ".join(told)
+    return ", ".join(told), target
+
+
+def mutate_file(original: Path, place: Path, seed: int, number: int) -> tuple[str, Path]:
+    """As `mutate`, for a file that is alone in its folder."""
+    told, folder = mutate(original.parent, place, seed, number)
+    return told, folder / original.name
+
+
+def mutate_words(original: Path, place: Path, seed: int, number: int) -> tuple[str, Path]:
+    """Write a command line, one of those in `lines.json`, with words replaced, removed, added or put elsewhere."""
+    generator = np.random.default_rng([seed, number])
+    lines = json.loads(original.with_name("lines.json").read_text(encoding="utf-8"))
+    words = list(_pick(generator, lines))
+    for _ in range(int(generator.integers(1, 4))):
+        index, kind = int(generator.integers(1, len(words) + 1)), generator.random()
+        if kind < 0.5:
+            words[index : index + 1] = [_pick(generator, (*WORDS, *(one for line in lines for one in line[1:])))]
+        elif kind < 0.7:
+            del words[index : index + 1]
+        elif kind < 0.9:
+            words.insert(index, _pick(generator, WORDS))
+        else:
+            words.append(words.pop(min(index, len(words) - 1)))
+    shutil.rmtree(place / "mutant", ignore_errors=True)
+    shutil.copytree(original.parent, place / "mutant")
+    (place / "mutant" / "words.json").write_text(json.dumps(words), encoding="utf-8")
+    return " ".join(map(repr, words)), place / "mutant" / "words.json"
 
 
 def _seal(folder):
@@ -160,6 +231,31 @@ def _nest(path, generator, folder):
     )
 
 
+def _insert(path, generator, folder):
+    content = path.read_bytes()
+    start = int(generator.integers(len(content) + 1))
+    path.write_bytes(content[:start] + _pick(generator, PIECES) + content[start:])
+
+
+def _change_packed(path, generator, folder):
+    """Change what is inside of a compressed file."""
+    opener = COMPRESSIONS[path.suffix]
+    try:
+        with opener(path, "rb") as file:
+            content = file.read()
+    except Exception:  # mutated before
+        return
+    inside = path.with_suffix("")
+    inside.write_bytes(content)
+    kinds = [one for suffixes, ones in _CHANGES for one in ones if inside.name.endswith(suffixes)]
+    _pick(generator, (*kinds, _flip, _overwrite, _cut, _remove_part, _repeat_part, _nest, _insert))(
+        inside, generator, folder
+    )
+    with opener(path, "wb") as file:
+        file.write(inside.read_bytes())
+    inside.unlink()
+
+
 # Files.
 
 
@@ -192,7 +288,7 @@ def _link(path, generator, folder):
 
 
 def _link_inside(path, generator, folder):
-    others = sorted(one for one in folder.rglob("*") if _is_plain(one) and one != path)
+    others = sorted(one for one in folder.rglob("*") if _is_plain(one) and one != path) or [folder / "nowhere"]
     path.unlink()
     path.symlink_to(os.path.relpath(_pick(generator, others), path.parent))
 
@@ -320,7 +416,7 @@ def _changed_array(array, generator):
 
 
 _OF_FILES = (
-    *(_flip, _overwrite, _cut, _remove_part, _repeat_part, _nest),
+    *(_flip, _overwrite, _cut, _remove_part, _repeat_part, _nest, _insert, _insert),
     *(_delete, _empty, _swap, _copy_over, _link, _link_inside, _pipe, _make_folder, _add),
 )
 _CHANGES = (
@@ -328,7 +424,9 @@ _CHANGES = (
     (".json", (_change_json,) * 9),
     (".jsonl", (_change_line,) * 3),
     (".yaml", (_change_yaml,) * 9),
-    ((".tsv", ".txt"), (_change_line,) * 3),
+    ((".tsv", ".txt", ".csv", ".hier", ".ttl", ".rdf", ".sgm", ".dat", ".xml", ".vec"), (_change_line, _insert) * 2),
+    (tuple(COMPRESSIONS), (_change_packed,) * 9),
+    (".jsonld", (_change_json,) * 3),
     (".safetensors", (_change_tensors,) * 9),
     (".npy", (_change_array,) * 9),
 )

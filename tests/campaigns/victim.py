@@ -1,8 +1,8 @@
-"""A process that tries folders for others: each in a child of its own, with a limit of time and memory.
+"""A process that tries files and folders for others: each in a child of its own, with a limit of time and memory.
 
-It reads lines `{"kind": ..., "folder": ...}` and answers each with a line `{"outcome": ..., "message": ...}`. Outcomes:
+It reads lines `{"kind": ..., "path": ...}` and answers each with a line `{"outcome": ..., "message": ...}`. Outcomes:
 
-- `answer`: labels came out; `message` has their hash.
+- `answer`: labels, documents or what else is read came out; `message` has their hash.
 - `refused`: an error that a user can correct, in one line.
 - `lost`: any other error, several lines, or labels whose scores are no probabilities.
 - `hung`: more time than allowed.
@@ -10,6 +10,7 @@ It reads lines `{"kind": ..., "folder": ...}` and answers each with a line `{"ou
 """
 
 import hashlib
+import importlib
 import json
 import os
 import resource
@@ -17,18 +18,26 @@ import signal
 import sys
 import time
 import traceback
+from dataclasses import astuple
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+from taxocaps.cli.main import main as main_command
 from taxocaps.corpus.document import Document
+from taxocaps.corpus.readers import CorpusConfig, read_documents
+from taxocaps.datasets import eurlex, rcv1, reuters21578
 from taxocaps.encoding.store import open_store
 from taxocaps.errors import TaxoCapsError
 from taxocaps.scorers.persistence import load_model
+from taxocaps.taxonomy.readers import read_taxonomy
+from taxocaps.text.vectors import load_vectors
+from taxocaps.text.vocabulary import Vocabulary
 
 TEXT = "The goalkeeper saved a penalty in the cup final. Officials test riders for gene doping."
 SECONDS = 30
-"""Of one core; waiting may take four times as long."""
+"""Of one core; waiting may take twenty times as long."""
 MEMORY = 3 * 2**30
 """Beyond what the process has before it begins."""
 
@@ -55,55 +64,126 @@ def read(folder):
     return [documents, words, {name: [int(array.sum()) for array in arrays] for name, arrays in encodings.items()}]
 
 
-TRY = {"model": label, "store": read}
+def documents(path, **options):
+    """The documents of a file."""
+    return [astuple(one) for one in read_documents(path, CorpusConfig(**options))]
 
 
-def attempt(kind, folder):
-    """What becomes of a folder, in this process."""
+def count(path):
+    """How many documents a file has; not all of them fit into memory."""
+    return sum(1 for _ in read_documents(path))
+
+
+def taxonomy(path, **options):
+    """The labels and edges of a file."""
+    tree = read_taxonomy(path, **options)
+    return [tree.names, tree.edges, [[term.text for term in tree.terms(name)] for name in tree.names]]
+
+
+def vectors(path):
+    """Words and their vectors."""
+    found = load_vectors(path)
+    return [found.words, found.vectors.tolist()]
+
+
+def vocabulary(path):
+    """Words and their counts."""
+    found = Vocabulary.load(path)
+    return [found.words, found.counts]
+
+
+def dataset(loader, folder, **options):
+    """All documents and labels of a published data set."""
+    found = loader(folder, check=False, **options)
+    return [list(found.taxonomy.names), [[split, astuple(one)] for split, one in found.documents()]]
+
+
+def command(path):
+    """Run a command line in the folder of the file that holds its words; errors are one line, and the code is 2."""
+    os.chdir(path.parent)
+    said = {}
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        said[name] = Path(f"../said-{name}").resolve()
+        os.dup2(os.open(said[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    words = json.loads(path.read_text(encoding="utf-8"))
+    code = 0
     try:
-        answer = json.dumps(TRY[kind](Path(folder)))
+        main_command(words)
+    except SystemExit as end:
+        code = end.code or 0
+    sys.stdout.flush()
+    sys.stderr.flush()
+    message = said["stderr"].read_text(encoding="utf-8", errors="replace")
+    if code == 2 and "Traceback" not in message and message.strip():
+        raise TaxoCapsError(message.strip().splitlines()[-1])
+    if code not in (0, 1) or "Traceback" in message:
+        raise RuntimeError(f"code {code}: {message}")
+    return code
+
+
+TRY = {
+    "command": command,
+    "model": label,
+    "store": read,
+    "documents": documents,
+    "documents-counted": count,
+    "taxonomy": taxonomy,
+    "vectors": vectors,
+    "vocabulary": vocabulary,
+    "eurlex": partial(dataset, eurlex.load),
+    "rcv1": partial(dataset, rcv1.load),
+    "reuters": partial(dataset, reuters21578.load),
+}
+
+
+def attempt(kind, path, options):
+    """What becomes of a file or folder, in this process."""
+    try:
+        answer = json.dumps(TRY[kind](Path(path), **options), default=str)
         return {"outcome": "answer", "message": hashlib.sha256(answer.encode()).hexdigest()}
     except TaxoCapsError as error:
         message = str(error)
-        return {"outcome": "lost" if "\n" in message or len(message) > 2_000 else "refused", "message": message[:2_000]}
+        is_short = message.isprintable() and len(message) <= 2_000
+        return {"outcome": "refused" if is_short else "lost", "message": message[:2_000]}
     except MemoryError:
         return {"outcome": "refused", "message": "not enough memory"}  # the command line says so in one line
     except BaseException:
         return {"outcome": "lost", "message": traceback.format_exc()[-3_000:]}
 
 
-def guarded(kind, folder):
-    """What becomes of a folder, in a child that may crash, hang, or ask for any amount of memory."""
+def guarded(kind, path, options, seconds, memory):
+    """What becomes of a file or folder, in a child that may crash, hang, or ask for any amount of memory."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
-        _in_child(kind, folder, writing)
+        _limit(seconds, memory)
+        with os.fdopen(writing, "wb") as file:
+            file.write(json.dumps(attempt(kind, path, options)).encode())
+        os._exit(0)
     os.close(writing)
-    status, is_late = _wait(child)
+    status, is_late = _wait(child, 20 * seconds)
     with os.fdopen(reading, "rb") as file:
         content = file.read()
     if is_late or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU):
-        return {"outcome": "hung", "message": f"more than {SECONDS} s"}
+        return {"outcome": "hung", "message": f"more than {seconds} s"}
     if os.WIFSIGNALED(status):
         return {"outcome": "crashed", "message": signal.Signals(os.WTERMSIG(status)).name}
     return json.loads(content) if content else {"outcome": "lost", "message": f"ended with {status} and no word"}
 
 
-def _in_child(kind, folder, writing):
+def _limit(seconds, memory):
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
-    cpu = int(time.process_time()) + SECONDS
+    resource.setrlimit(resource.RLIMIT_AS, (used + memory, used + memory))
+    cpu = int(time.process_time()) + seconds
     resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu + 5))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-    with os.fdopen(writing, "wb") as file:
-        file.write(json.dumps(attempt(kind, folder)).encode())
-    os._exit(0)
 
 
-def _wait(child):
+def _wait(child, seconds):
     """Wait for a child, which writes little enough for a pipe to hold, and end it if it takes too long."""
-    end = time.monotonic() + 4 * SECONDS
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
         found, status = os.waitpid(child, os.WNOHANG)
         if found:
@@ -114,12 +194,16 @@ def _wait(child):
 
 
 def main():
-    """Try the folders of an unchanged model of each kind once, so that children find everything loaded; then serve."""
+    """Try what is unchanged once, so that children find everything loaded; then serve."""
     for request in map(json.loads, sys.stdin):
-        if request.get("warm"):
-            found = attempt(request["kind"], request["folder"])
+        kind, path, options = request["kind"], request["path"], request.get("options", {})
+        if request.get("warm") and kind == "command":
+            for name in ("corpus", "encode", "evaluate", "explain", "graph", "predict", "taxonomy"):
+                importlib.import_module(f"taxocaps.workflows.{name}")
+        if request.get("warm") and kind != "command":  # which closes what this process prints to
+            found = attempt(kind, path, options)
         else:
-            found = guarded(request["kind"], request["folder"])
+            found = guarded(kind, path, options, request.get("seconds", SECONDS), request.get("memory", MEMORY))
         print(json.dumps(found), flush=True)  # noqa: T201
 
 

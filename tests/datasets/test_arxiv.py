@@ -84,8 +84,8 @@ def test_missing_and_broken_files(tmp_path):
         arxiv.load(tmp_path)
     path = tmp_path / "arxiv-metadata-oai-snapshot.json"
     path.write_text(json.dumps(RECORDS[0]) + "\n{broken\n")
-    with pytest.raises(FileError, match="line 2: not a JSON object"):
+    with pytest.raises(FileError, match="line 2: Invalid JSON"):
         arxiv.load(tmp_path)
     path.write_text('{"title": "x"}\n')
-    with pytest.raises(FileError, match="line 1: no field 'id'"):
+    with pytest.raises(FileError, match="line 1: id: Field required"):
         arxiv.load(tmp_path)

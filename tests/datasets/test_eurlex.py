@@ -166,10 +166,10 @@ def test_missing_and_broken_files(laws):
     (laws / "away").rename(laws / "EURLEX57K.json")
     path = laws / "dataset" / "dev" / "31992.json"
     path.write_text("{}")
-    with pytest.raises(FileError, match=r"31992\.json: no field 'celex_id'"):
+    with pytest.raises(FileError, match=r"31992\.json: celex_id: Field required"):
         eurlex.load(laws)
     path.write_text("{")
-    with pytest.raises(FileError, match=r"31992\.json: invalid JSON"):
+    with pytest.raises(FileError, match=r"31992\.json: Invalid JSON"):
         eurlex.load(laws)
     path.unlink()
     with pytest.raises(FileError, match=r"no dev/\*\.json"):

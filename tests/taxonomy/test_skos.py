@@ -219,4 +219,4 @@ def test_entities_of_entities_are_refused(tmp_path):
         '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Description>&e8;</rdf:Description></rdf:RDF>'
     )
     (problem,) = scan_skos(path).problems
-    assert "an entity refers to other entities" in problem.message
+    assert "the entity 'e1' is not a short text" in problem.message

@@ -1,6 +1,8 @@
 """Servers on free ports, with models that do what a test wants."""
 
 import contextlib
+import json
+import shutil
 import threading
 import time
 from dataclasses import replace
@@ -14,7 +16,7 @@ from taxocaps.results import ModelCard, Prediction, ScoredLabel, TaxonomyLabel, 
 from taxocaps.web.api import Service
 from taxocaps.web.limits import ServeConfig
 from taxocaps.web.server import Server, address, bind
-from taxocaps.workflows.serve import ExplainJob, ServedModel
+from taxocaps.workflows.serve import ExplainJob, ServedModel, load_models
 
 CARD = ModelCard(
     name="",
@@ -62,6 +64,47 @@ class Slate:
 
 def documents_of(job):
     return [job.document] if isinstance(job, ExplainJob) else job.documents
+
+
+@pytest.fixture(scope="session")
+def linear_models(tmp_path_factory, toy_files):
+    """The folder of two linear models of the toy documents, "news" and "other", which takes football for tennis."""
+    from dataclasses import replace as changed
+
+    from taxocaps.corpus.writers import write_documents
+    from taxocaps.workflows.config import resolve_run_config
+    from taxocaps.workflows.train import TrainFiles, train
+
+    home = tmp_path_factory.mktemp("linear")
+    documents = [document for _, document in toy_files.data.documents()]
+    swap = {"Football": "Tennis", "Tennis": "Football"}
+    swapped = [changed(one, labels=tuple(swap.get(label, label) for label in one.labels)) for one in documents]
+    names = {"Football": ["soccer"], "Genetics": ["heredity"]}
+    nodes = [
+        {"name": label, "children": toy_files.data.taxonomy.children(label)} for label in toy_files.data.taxonomy.names
+    ]
+    nodes = [{**node, "alternatives": names.get(node["name"], [])} for node in nodes]
+    (home / "taxonomy.json").write_text(json.dumps(nodes))
+    options = resolve_run_config(overrides=("model=SVM", "bag.min_documents=1"))
+    for name, some in (("news", documents), ("other", swapped)):
+        write_documents(some, home / f"{name}.jsonl")
+        train(TrainFiles(home / f"{name}.jsonl", home / "taxonomy.json"), home / name, options)
+    return home
+
+
+@pytest.fixture(scope="session")
+def loaded_news(linear_models):
+    """The first of them, loaded; a test must give it a store of its own."""
+    (model,) = load_models([linear_models / "news"]).values()
+    return model
+
+
+@pytest.fixture
+def news(linear_models, tmp_path):
+    """The folder of a linear model that a test may change, with another one beside it."""
+    for name in ("news", "other"):
+        shutil.copytree(linear_models / name, tmp_path / name)
+    return tmp_path / "news"
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """The paths of the server, asked over HTTP by real clients."""
 
 import asyncio
+import base64
 import json
 import re
 import threading
@@ -50,7 +51,7 @@ def test_the_labels_are_those_of_the_command_line(serve, toy, toy_model, capsys,
     wanted = command_line(toy_model, capsys, *options)
     client = serve(toy).client
     many = client.post("/v1/predict", json={"documents": [{"text": text} for text in TEXTS], **asked})
-    assert many.json() == {"model": "model", "predictions": wanted}
+    assert many.json() == {"model": "model", "version": toy.version, "predictions": wanted}
     for text, prediction in zip(TEXTS, wanted, strict=True):
         alone = client.post("/v1/predict", json={"text": text, **asked})
         assert labels(alone) == [[one["label"] for one in prediction["labels"]]]
@@ -333,10 +334,10 @@ def test_labels_do_not_wait_for_explanations_that_wait(serve, slate):
     async def clients():
         async with httpx.AsyncClient(base_url=running.url, timeout=20, trust_env=False) as client:
             explained = [asyncio.create_task(client.post("/v1/explain", json={"text": text})) for text in "123"]
-            while not slate.begun.is_set() or running.service._batchers["slate"].waiting() < 2:
+            while not slate.begun.is_set() or running.service._batcher(running.service.model(None)).waiting() < 2:
                 await asyncio.sleep(0.005)
             labelled = asyncio.create_task(client.post("/v1/predict", json={"text": "a"}))
-            while running.service._batchers["slate"].waiting() < 3:
+            while running.service._batcher(running.service.model(None)).waiting() < 3:
                 await asyncio.sleep(0.005)
             slate.open.set()
             return await asyncio.gather(labelled, *explained)
@@ -354,7 +355,16 @@ def test_limits_are_told(serve, slate):
 def test_the_description(serve, slate):
     client = serve(slate.served(), documents=7).client
     found = client.get("/openapi.json").json()
-    assert set(found["paths"]) == {"/v1/predict", "/v1/explain", "/v1/taxonomy", "/v1/models", "/healthz", "/metrics"}
+    models = {
+        "/v1/predict",
+        "/v1/explain",
+        "/v1/text",
+        "/v1/taxonomy",
+        "/v1/models",
+        "/v1/model/reload",
+        "/v1/model/back",
+    }
+    assert set(found["paths"]) == models | {"/v1/queue", "/v1/feedback", "/healthz", "/metrics"}
     documents = found["components"]["schemas"]["PredictRequest"]["properties"]["documents"]
     assert documents["anyOf"][0]["maxItems"] == 7
     labels = found["components"]["schemas"]["ExplainRequest"]["properties"]["labels"]
@@ -372,30 +382,21 @@ def test_an_unknown_model_is_refused_in_the_same_shape(slate):
     assert json.loads(error_response(caught.value).body)["error"]["field"] == "model"
 
 
-@pytest.mark.slow
-def test_whatever_the_description_allows_and_more(serve, toy):
-    import schemathesis
-    from hypothesis import HealthCheck, given, settings
-    from schemathesis.checks import not_a_server_error
-    from schemathesis.specs.openapi.checks import (
-        content_type_conformance,
-        response_schema_conformance,
-        status_code_conformance,
-    )
+def test_texts_of_files(serve, toy):
+    client = serve(toy).client
 
-    running = serve(toy)
-    schema = schemathesis.openapi.from_dict(running.client.get("/openapi.json").json())
-    schema.config.update(base_url=running.url)
-    checks = [not_a_server_error, content_type_conformance, response_schema_conformance, status_code_conformance]
-    mode = schemathesis.GenerationMode
-    for operation in [found.ok() for found in schema.get_all_operations()]:
-        for wanted in (mode.POSITIVE, mode.NEGATIVE)[: 1 + (operation.method == "post")]:
+    def sent(name, content):
+        return client.post("/v1/text", json={"name": name, "content": base64.b64encode(content).decode()})
 
-            @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-            @given(case=operation.as_strategy(generation_mode=wanted))
-            def check(case):
-                case.call_and_validate(checks=checks)
-
-            check()
-    for path in ("/v1/predict", "/v1/explain"):
-        assert {200, 400, 422} <= {entry["status"] for entry in running.log if entry["path"] == path}
+    page = "<html><script>alert(1)</script><body><p>Crude prices</p>rose für uns</body></html>".encode()
+    assert sent("news.HTML", page).json() == {"text": "Crude prices\nrose für uns"}
+    for name, content, message in (
+        ("a.pdf", b"no pdf", "a.pdf: cannot be read as PDF"),
+        ("a.docx", b"no archive", "a.docx: cannot be read"),
+        ("a.exe", b"MZ", "a.exe: is none of .pdf, .docx, .html, .htm"),
+        ("a.html", b"", "a.html: has no text"),
+    ):
+        answer = sent(name, content)
+        assert (answer.status_code, answer.json()["error"]["field"]) == (422, "content")
+        assert message in answer.json()["error"]["message"]
+    assert client.post("/v1/text", json={"name": "a.pdf", "content": "%"}).status_code == 422

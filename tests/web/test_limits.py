@@ -24,7 +24,7 @@ def test_defaults_then_a_file_then_overrides(tmp_path):
     ("override", "message"),
     [
         ("serve.bath=1", r"unknown configuration key serve\.bath; did you mean serve\.batch\?"),
-        ("graph.window=3", "^this command has no options graph; it has serve$"),
+        ("graph.window=3", "^this command has no options graph; it has serve, corpus$"),
         ("serve.timeout=0", r"serve\.timeout must be from 0\.001"),
         ("serve.queue=3", r"serve\.queue must be at least serve\.documents, 256; got 3"),
     ],

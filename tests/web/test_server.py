@@ -47,7 +47,7 @@ def test_a_stop_finishes_what_was_accepted_and_takes_no_more(serve, slate):
     async def clients():
         async with httpx.AsyncClient(base_url=running.url, timeout=20, trust_env=False) as client:
             accepted = [asyncio.create_task(client.post("/v1/predict", json={"text": text})) for text in "abc"]
-            while not slate.begun.is_set() or running.service._batchers["slate"].waiting() < 2:
+            while not slate.begun.is_set() or running.service._batcher(running.service.model(None)).waiting() < 2:
                 await asyncio.sleep(0.005)
             running.server.stop()
             await asyncio.sleep(0.4)

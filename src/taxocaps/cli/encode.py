@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from taxocaps.cli.console import console, print_json, shown_progress, tell
-from taxocaps.cli.options import CORPUS_OPTIONS, AsJson, Jobs, Quiet, matching, with_config
+from taxocaps.cli.console import console, print_json, shown_progress, tell, tell_recognised
+from taxocaps.cli.options import CORPUS_OPTIONS, Address, AsJson, Engine, Jobs, Quiet, matching, with_config
 
 if TYPE_CHECKING:
     from taxocaps.workflows.config import EncodeConfig
@@ -19,7 +19,7 @@ __all__ = ["encode"]
 def encode(
     config: "EncodeConfig",
     corpus: Annotated[
-        list[Path],
+        list[str],
         typer.Argument(
             callback=matching,
             help="Documents: JSONL, CSV, TSV or Parquet files, folders of these or of .txt files, or a store.",
@@ -28,6 +28,8 @@ def encode(
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder to make.")],
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace --out if it exists, once done.")] = False,
     jobs: Jobs = None,
+    engine: Engine = "processes",
+    address: Address = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -40,6 +42,8 @@ def encode(
     from taxocaps.workflows.encode import encode as run
     from taxocaps.workflows.folders import resume_hint
 
+    if not quiet and not as_json:
+        tell_recognised(corpus, config.corpus)
     try:
         with shown_progress(quiet or as_json) as progress:
             report = run(
@@ -48,6 +52,8 @@ def encode(
                 config,
                 overwrite=overwrite,
                 jobs=jobs,
+                engine=engine,
+                address=address,
                 progress=progress,
                 tell=(lambda message: None) if quiet or as_json else tell,
             )

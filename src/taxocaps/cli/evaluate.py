@@ -5,8 +5,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from taxocaps.cli.console import console, shown_progress
-from taxocaps.cli.options import CORPUS_OPTIONS, MODEL_FOLDER, AsJson, Jobs, Quiet, matching, with_config
+from taxocaps.cli.console import console, shown_progress, tell_recognised
+from taxocaps.cli.options import (
+    CORPUS_OPTIONS,
+    MODEL_FOLDER,
+    Address,
+    AsJson,
+    Engine,
+    Jobs,
+    Quiet,
+    matching,
+    with_config,
+)
 
 if TYPE_CHECKING:
     from taxocaps.workflows.config import CorpusConfig
@@ -19,7 +29,7 @@ def evaluate(
     config: "CorpusConfig",
     model: Annotated[Path | None, MODEL_FOLDER] = None,
     test: Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Argument(
             callback=matching, help="Files of labelled documents, in any format, folders of them, or a store."
         ),
@@ -36,6 +46,8 @@ def evaluate(
         bool, typer.Option("--trust-code", help="Let the model run code of its own, such as a tokenizer.")
     ] = False,
     jobs: Jobs = None,
+    engine: Engine = "processes",
+    address: Address = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -50,9 +62,20 @@ def evaluate(
     from taxocaps.workflows.evaluate import evaluate as run
     from taxocaps.workflows.evaluate import evaluate_predictions
 
+    if test and not quiet and not as_json:
+        tell_recognised(test, config)
     with shown_progress(quiet or as_json) as progress:
         if model is not None and test and predictions is None and truth is None:
-            found = run(model, test, corpus=config, jobs=jobs, trust_code=trust_code, progress=progress)
+            found = run(
+                model,
+                test,
+                corpus=config,
+                jobs=jobs,
+                engine=engine,
+                address=address,
+                trust_code=trust_code,
+                progress=progress,
+            )
         elif predictions is not None and truth is not None and model is None:
             found = evaluate_predictions(predictions, truth, config, taxonomy=taxonomy)
         else:

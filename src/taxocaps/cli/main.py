@@ -15,16 +15,20 @@ from taxocaps.cli import (
     encode,
     evaluate,
     explain,
+    feedback,
     graph,
     label_vectors,
+    learn,
     models,
     predict,
     review,
     serve,
     taxonomy,
     train,
+    tune,
 )
-from taxocaps.errors import TaxoCapsError
+from taxocaps.cli.options import as_options
+from taxocaps.errors import ConfigError, TaxoCapsError
 
 __all__ = ["app", "main"]
 
@@ -43,10 +47,13 @@ app.add_typer(data.app, name="data")
 app.command("graph")(graph.graph)
 app.command("encode")(encode.encode)
 app.command("train")(train.train)
+app.command("tune")(tune.tune)
 app.command("predict")(predict.predict)
 app.command("evaluate")(evaluate.evaluate)
 app.command("explain")(explain.explain)
 app.command("review")(review.review)
+app.command("learn")(learn.learn)
+app.add_typer(feedback.app, name="feedback")
 app.command("serve")(serve.serve)
 app.command("models")(models.models)
 app.command("config")(config.config)
@@ -111,7 +118,7 @@ def _command_path(error: Any) -> str:
 def _message(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    return str(error)
+    return as_options(str(error)) if isinstance(error, ConfigError) else str(error)
 
 
 def _fail(message: str, error: Exception, debug: bool) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from taxocaps.corpus.document import Document
-from taxocaps.corpus.readers import CorpusConfig, Reader, Record, encoding_problem, location
+from taxocaps.corpus.readers import CorpusConfig, Reader, Record, line_problem, location
 from taxocaps.files import atomic_text, is_decodable, read_lines
 
 __all__ = ["READER", "read_jsonl", "write_jsonl"]
@@ -15,14 +15,14 @@ __all__ = ["READER", "read_jsonl", "write_jsonl"]
 
 def read_jsonl(path: Path, config: CorpusConfig, part: tuple[int, int] | None = None) -> Iterator[Record]:
     """Yield the records of a JSONL file, or of the lines between two positions in bytes; blank lines are skipped."""
-    for number, line in read_lines(path, config.encoding, strict=False, part=part):
+    for number, line in read_lines(path, config.encoding, strict=False, part=part, longest=config.longest_record):
         if line and not line.isspace():
             where = location(path, "line", number) if part is None else _Line(path, config.encoding, part[0], number)
             yield _record(where, line, config)
 
 
 def write_jsonl(path: Path, documents: Iterable[Document], config: CorpusConfig) -> int:
-    """Write documents as lines of JSON, without the fields that a document does not have.
+    """Write documents as lines of JSON, with their other fields, and without those that a document does not have.
 
     Returns:
         How many documents were written.
@@ -36,7 +36,7 @@ def write_jsonl(path: Path, documents: Iterable[Document], config: CorpusConfig)
     return count
 
 
-READER = Reader(read_jsonl, (".jsonl", ".ndjson", ".json"), splits_at_lines=True)
+READER = Reader(read_jsonl, (".jsonl", ".ndjson", ".json"), splits_at_lines=True, has_columns=True)
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class _Line:
 
 
 def _record(where: str | _Line, line: str, config: CorpusConfig) -> Record:
-    problem = encoding_problem(line, config.encoding)
+    problem = line_problem(line, config)
     if problem:
         return Record(where, {}, problem)
     try:
@@ -85,4 +85,5 @@ def _fields(document: Document, config: CorpusConfig) -> dict[str, Any]:
         config.labels_field: document.labels,
         config.split_field: document.split,
     }
-    return {name: value for name, value in fields.items() if value is not None}
+    own = {name: value for name, value in fields.items() if value is not None}
+    return {**own, **{name: value for name, value in (document.kept or {}).items() if name not in fields}}

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from taxocaps.corpus.document import Document
-from taxocaps.corpus.readers import CorpusConfig, Reader, Record, check_table, location
+from taxocaps.corpus.readers import CorpusConfig, Reader, Record, check_table, location, too_long
+from taxocaps.corpus.recognition import AUTO
 from taxocaps.errors import CorpusError, FileError
 from taxocaps.files import COMPRESSIONS, atomic_path, open_binary
 from taxocaps.registry import import_extra
@@ -15,10 +16,13 @@ __all__ = ["READER", "read_parquet", "write_parquet"]
 
 _BATCH = 1000
 """Number of rows in memory at a time."""
+_BATCH_BYTES = 2**26
+"""Bytes of these rows, as the file describes them."""
+_TOO_LONG = object()
 
 
 def read_parquet(path: Path, config: CorpusConfig) -> Iterator[Record]:
-    """Yield the rows of a Parquet file; unused columns are not read."""
+    """Yield the rows of a Parquet file; unused columns are not read, and one row is in memory at a time."""
     pyarrow = _pyarrow("reading Parquet files")
     _refuse_compression(path)
     with open_binary(path) as binary:
@@ -28,21 +32,58 @@ def read_parquet(path: Path, config: CorpusConfig) -> Iterator[Record]:
             problem = check_table(names, config)
             if problem:
                 raise CorpusError(f"{path}: {problem}")
-            wanted = [
-                *config.text_fields,
-                config.tokens_field,
-                config.id_field,
-                config.labels_field,
-                config.split_field,
-                *config.kept_fields,
-            ]
-            batches = file.iter_batches(batch_size=_BATCH, columns=[name for name in names if name in wanted])
-            rows = (row for batch in batches for row in batch.to_pylist())
+            columns = names if config.text_field == AUTO else [name for name in names if name in _wanted(config)]
+            # Texts that come again and again stay in the file's dictionary: read out, they could have any size.
+            file = pyarrow.parquet.ParquetFile(binary, read_dictionary=_texts(pyarrow, file.schema_arrow, columns))
+            batches = file.iter_batches(batch_size=_rows_at_once(file), columns=columns)
+            rows = (
+                row
+                for batch in batches
+                for row in zip(*(_values(column, config.longest_record) for column in batch.columns), strict=True)
+            )
             for number, row in enumerate(rows, 1):
-                yield Record(location(path, "row", number), row)
+                problem = too_long(config) if _TOO_LONG in row else None
+                fields = {} if problem else dict(zip(columns, row, strict=True))
+                yield Record(location(path, "row", number), fields, problem)
         except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
             reason = " ".join(str(error).split())
             raise FileError(f"{path}: cannot be read as Parquet: {reason}") from error
+
+
+def _wanted(config: CorpusConfig) -> set[str]:
+    fields = (config.tokens_field, config.id_field, config.labels_field, config.split_field)
+    return {*config.text_fields, *fields, *config.kept_fields}
+
+
+def _texts(pyarrow: Any, schema: Any, columns: list[str]) -> list[str]:
+    return [name for name in columns if schema.field(name).type in (pyarrow.string(), pyarrow.large_string())]
+
+
+def _rows_at_once(file: Any) -> int:
+    """As many rows as have a bounded size on average, if the file describes itself correctly."""
+    groups = [file.metadata.row_group(index) for index in range(file.metadata.num_row_groups)]
+    largest = max((group.total_byte_size // max(group.num_rows, 1) for group in groups), default=0)
+    return int(max(1, min(_BATCH, _BATCH_BYTES // max(largest, 1))))
+
+
+def _values(column: Any, longest: int) -> list[Any]:
+    """The values of a column, with `_TOO_LONG` in place of what is too long."""
+    if hasattr(column, "dictionary"):
+        used = column.indices.unique().drop_null()
+        values = dict(zip(used.to_pylist(), _values(column.dictionary.take(used), longest), strict=True))
+        return [values.get(index) for index in column.indices.to_pylist()]
+    if column.nbytes <= longest:
+        return list(column.to_pylist())
+    return [_TOO_LONG if _size(value) > longest else value.as_py() for value in column]
+
+
+def _size(value: Any) -> int:
+    """About how many letters a value of Arrow has."""
+    if not value.is_valid:
+        return 0
+    if hasattr(value, "as_buffer"):
+        return int(value.as_buffer().size)
+    return int(value.values.nbytes) if hasattr(value, "values") else 0
 
 
 def write_parquet(path: Path, documents: Iterable[Document], config: CorpusConfig) -> int:
@@ -63,7 +104,7 @@ def write_parquet(path: Path, documents: Iterable[Document], config: CorpusConfi
     return count
 
 
-READER = Reader(read_parquet, (".parquet", ".pq"))
+READER = Reader(read_parquet, (".parquet", ".pq"), has_columns=True, is_binary=True)
 
 _ORDER = ("id", "text", "tokens", "labels", "split")
 

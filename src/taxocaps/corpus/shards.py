@@ -8,14 +8,24 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import IO, Protocol
 
 from taxocaps.corpus.document import Document
-from taxocaps.corpus.readers import READERS, CorpusConfig, ReadReport, documents_of, format_of, read_documents
+from taxocaps.corpus.readers import (
+    READERS,
+    CorpusConfig,
+    ReadReport,
+    documents_of,
+    format_of,
+    read_documents,
+    recognised,
+)
+from taxocaps.corpus.remote import RemoteFile, is_url, matching_urls
 from taxocaps.errors import CorpusError, FileError, TaxoCapsError
 from taxocaps.files import COMPRESSIONS, format_suffix, matching_paths
+from taxocaps.untrusted import open_regular
 
-__all__ = ["SHARD_BYTES", "SHARD_DOCUMENTS", "Shard", "cut", "input_files", "nothing_read", "total_size"]
+__all__ = ["SHARD_BYTES", "SHARD_DOCUMENTS", "InputFile", "Shard", "cut", "input_files", "nothing_read", "total_size"]
 
 SHARD_BYTES = 4 * 2**20
 """How much of a file makes a shard: some seconds of work, so that little is lost when work is interrupted."""
@@ -27,6 +37,7 @@ _WHOLE_LINES = ("utf-8", "utf8", "ascii", "latin-1", "latin1", "iso-8859-1", "is
 """Encodings in which a byte 10 always ends a line."""
 
 
+_BLOCK = 2**20
 _PACKED = (*COMPRESSIONS, ".parquet", ".pq")
 
 
@@ -75,7 +86,7 @@ class FileShard:
         return self.part is None and self.path.suffix.lower() in _PACKED
 
     def read(self, config: CorpusConfig, report: ReadReport) -> Iterator[Document]:
-        reader = READERS[format_of(self.path, config.format)]
+        reader, config = READERS[format_of(self.path, config.format)], recognised(self.path, config)
         part = () if self.part is None else (self.part,)
         try:
             yield from documents_of(reader.read(self.path, config, *part), config, report)
@@ -86,13 +97,39 @@ class FileShard:
 
     def digest(self) -> str:
         try:
-            with self.path.open("rb") as file:
+            with open_regular(self.path) as file:
                 if self.part is None:
                     return hashlib.file_digest(file, "sha256").hexdigest()
                 file.seek(self.part[0])
-                return hashlib.sha256(file.read(self.size)).hexdigest()
+                return _hash(file, self.size)
         except OSError as error:
             raise FileError(f"{self.path}: cannot be read: {error.strerror or error}") from error
+
+
+@dataclass(frozen=True)
+class RemoteShard:
+    """A file at a URL, fetched by whoever reads it."""
+
+    file: RemoteFile
+
+    @property
+    def name(self) -> str:
+        return self.file.url
+
+    @property
+    def size(self) -> int:
+        return self.file.size
+
+    @property
+    def is_packed(self) -> bool:
+        return Path(self.file.name).suffix.lower() in _PACKED
+
+    def read(self, config: CorpusConfig, report: ReadReport) -> Iterator[Document]:
+        with self.file.fetched() as local:
+            yield from FileShard(local).read(config, report)
+
+    def digest(self) -> str:
+        return self.file.stamp()
 
 
 @dataclass(frozen=True)
@@ -128,27 +165,39 @@ class DocumentShard:
         return digest.hexdigest()
 
 
-def input_files(given: Iterable[Path | str], config: CorpusConfig) -> list[Path]:
-    """The files that paths, patterns and folders of shards stand for, each once.
+InputFile = Path | RemoteFile
+"""A file or folder of documents, here or at a URL."""
+
+
+def input_files(given: Iterable[Path | str], config: CorpusConfig) -> list[InputFile]:
+    """The files that paths, URLs, patterns and folders of shards stand for, each once.
 
     A folder with files of records (JSONL, CSV, TSV, Parquet) in it, at any depth, stands for these, in the order of
     their names; names that begin with a dot or an underscore do not count. Other folders, of text files, stay what they
     are.
 
     Raises:
-        FileError: If something is not there, or a folder holds both.
+        FileError: If something is not there, a folder holds both, or there are both paths and URLs.
     """
-    return matching_paths(file for path in matching_paths(given) for file in _files(path, config))
+    listed = list(given)
+    urls = [str(one) for one in listed if is_url(one)]
+    if urls and len(urls) < len(listed):
+        raise FileError(f"{urls[0]}: is a URL; give paths or URLs, not both")
+    if urls:
+        return list(matching_urls(urls, _record_suffixes()))
+    return list(matching_paths(file for path in matching_paths(listed) for file in _files(path, config)))
 
 
-def cut(files: Sequence[Path], config: CorpusConfig) -> Iterator[Shard]:
+def cut(files: Sequence[InputFile], config: CorpusConfig) -> Iterator[Shard]:
     """The shards of files, in order.
 
     Large files with a record in each line are cut into ranges of lines. Of several files that cannot be cut, each is a
-    shard; a single one is read here, a few thousand documents at a time.
+    shard; a single one is read here, a few thousand documents at a time. A file at a URL is a shard.
     """
     for path in files:
-        if _is_cut(path, config):
+        if isinstance(path, RemoteFile):
+            yield RemoteShard(path)
+        elif _is_cut(path, config):
             yield from _ranges(path)
         elif len(files) > 1 and path.is_file():
             yield FileShard(path)
@@ -156,15 +205,16 @@ def cut(files: Sequence[Path], config: CorpusConfig) -> Iterator[Shard]:
             yield from _read(path, config)
 
 
-def total_size(files: Sequence[Path]) -> int | None:
+def total_size(files: Sequence[InputFile]) -> int | None:
     """The sizes of the shards of files in all; None where that is not known beforehand."""
-    if len(files) > 1:
-        return sum(path.stat().st_size for path in files if path.is_file())
-    is_plain = files[0].is_file() and files[0].suffix.lower() not in _PACKED
-    return files[0].stat().st_size if is_plain else None
+    first = files[0]
+    if len(files) == 1 and isinstance(first, Path) and (not first.is_file() or first.suffix.lower() in _PACKED):
+        return None
+    sizes = (one.size if isinstance(one, RemoteFile) else one.stat().st_size if one.is_file() else 0 for one in files)
+    return sum(sizes)
 
 
-def nothing_read(files: Sequence[Path], config: CorpusConfig, report: ReadReport) -> CorpusError:
+def nothing_read(files: Sequence[InputFile], config: CorpusConfig, report: ReadReport) -> CorpusError:
     """What to tell a user whose input has no documents."""
     name = "standard input" if str(files[0]) == "-" else str(files[0])
     where = f"{name} and {len(files) - 1:,} more" if files[1:] else name
@@ -178,19 +228,32 @@ def nothing_read(files: Sequence[Path], config: CorpusConfig, report: ReadReport
     return CorpusError(f"{where}: contains no documents; give a file with at least one document")
 
 
+def _hash(file: IO[bytes], size: int) -> str:
+    """A hash of the next bytes."""
+    found = hashlib.sha256()
+    while size and (block := file.read(min(size, _BLOCK))):
+        found.update(block)
+        size -= len(block)
+    return found.hexdigest()
+
+
 def _files(path: Path, config: CorpusConfig) -> list[Path]:
     if not path.is_dir() or config.format == "text":
         return [path]
-    suffixes = {suffix for name, reader in READERS.items() if name != "text" for suffix in reader.suffixes}
+    suffixes = _record_suffixes()
     found = sorted(_visible_files(path))
     records = [file for file in found if format_suffix(file) in suffixes]
-    texts = [file for file in found if format_suffix(file) == ".txt"]
+    texts = [file for file in found if format_suffix(file) in READERS["text"].suffixes]
     if records and texts:
         raise FileError(
             f"{path}: holds both texts ({texts[0].name}) and files of documents ({records[0].name}); give a pattern "
-            f"such as '{path}/*{records[0].suffix}', or set {config.key('format')}=text for the texts"
+            f"such as '{path}/*{records[0].suffix}', or say --format text for the texts"
         )
     return records or [path]
+
+
+def _record_suffixes() -> set[str]:
+    return {suffix for name, reader in READERS.items() if name != "text" for suffix in reader.suffixes}
 
 
 def _visible_files(folder: Path) -> Iterator[Path]:
@@ -202,7 +265,8 @@ def _visible_files(folder: Path) -> Iterator[Path]:
 def _is_cut(path: Path, config: CorpusConfig) -> bool:
     if str(path) == "-" or not path.is_file() or path.suffix.lower() in COMPRESSIONS:
         return False
-    return READERS[format_of(path, config.format)].splits_at_lines and config.encoding.lower() in _WHOLE_LINES
+    is_by_lines = READERS[format_of(path, config.format)].splits_at_lines
+    return is_by_lines and recognised(path, config).encoding.lower() in _WHOLE_LINES
 
 
 def _ranges(path: Path) -> Iterator[FileShard]:
@@ -211,7 +275,8 @@ def _ranges(path: Path) -> Iterator[FileShard]:
         start = 0
         while start < size:
             file.seek(min(start + SHARD_BYTES, size) - 1)
-            file.readline()
+            while (line := file.readline(_BLOCK)) and not line.endswith(b"\n"):
+                pass  # a long line does not fit into memory
             stop = min(file.tell(), size)
             yield FileShard(path, (start, stop))
             start = stop

@@ -115,7 +115,9 @@ def _split(file: SourceFile, split: str, taxonomy: Taxonomy) -> StreamedSplit:
 
 def _records(file: SourceFile) -> Iterator[dict[str, Any]]:
     prepared = file.name.endswith(_PREPARED)
-    return file.records("id", *(("text", "leaf_labels") if prepared else ("title", "abstract", "categories")))
+    if prepared:
+        return file.records(id=str, text=str, leaf_labels=list[str])
+    return file.records(id=str, title=str, abstract=str, categories=str)
 
 
 def _text(record: dict[str, Any]) -> str:

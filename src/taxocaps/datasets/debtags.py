@@ -42,7 +42,7 @@ def load(source: Path, *, check: bool = True, progress: Progress = silent) -> Da
     splits: dict[str, dict[str, Document]] = {"train": {}, "test": {}}
     origins: dict[str, str] = {}
     file = files.one(_PREPARED)
-    for record in file.records("id", "text", "labels", "source", "split"):
+    for record in file.records(id=str | int, text=str, labels=list[str], source=str, split=str):
         id, split = str(record["id"]), str(record["split"])
         if split not in splits:
             raise FileError(f"{file}: {id} is in the split {split!r}, which is not train or test; correct the file")

@@ -1,9 +1,10 @@
 """EU legislation with EUROVOC descriptors: EUR-Lex 4K, EURLEX57K, or prepared summaries of acts."""
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Literal
+
+from pydantic import BaseModel
 
 from taxocaps.corpus.document import Dataset, Document
 from taxocaps.datasets.loading import (
@@ -16,7 +17,7 @@ from taxocaps.datasets.loading import (
     shuffled,
     with_split_names,
 )
-from taxocaps.errors import CorpusError, FileError
+from taxocaps.errors import CorpusError
 from taxocaps.progress import Progress, silent
 from taxocaps.taxonomy.readers import read_taxonomy
 from taxocaps.taxonomy.tree import Taxonomy
@@ -86,10 +87,11 @@ def load(source: Path, *, check: bool = True, progress: Progress = silent) -> Da
 
 def _load_prepared(files: Source, check: bool, progress: Progress) -> Dataset:
     splits: dict[str, list[Document]] = {split: [] for split in _PREPARED_SPLITS.values()}
-    records = files.one(_PREPARED).records("id", "text", "labels", "split")
+    file = files.one(_PREPARED)
+    records = file.records(id=str | int, text=str, labels=list[str], split=Literal["train", "validation", "test"])
     for record in distinct(records, lambda record: record["id"], "the prepared EUR-Lex acts", check):
         labels = tuple(dict.fromkeys(label.strip() for label in record["labels"]))
-        splits[_PREPARED_SPLITS[record["split"]]].append(Document(record["text"], record["id"], labels))
+        splits[_PREPARED_SPLITS[record["split"]]].append(Document(record["text"], str(record["id"]), labels))
     if check:
         counts = zip(_PREPARED_COUNTS, map(len, splits.values()), strict=True)
         check_counts("the prepared EUR-Lex acts", dict(counts), _PREPARED_COUNTS)
@@ -176,7 +178,7 @@ def _load_57k(files: Source, check: bool, progress: Progress) -> Dataset:
     used: set[str] = set()
     for split, laws in found.items():
         for number, file in enumerate(laws, 1):
-            used.update(_law(file)["concepts"])
+            used.update(_law(file).concepts)
             if number % 1_000 == 0 or number == len(laws):
                 progress(f"reading {split} documents", number, len(laws))
     if check:
@@ -194,42 +196,49 @@ def _streamed(laws: list[SourceFile], split: str) -> StreamedSplit:
     def read() -> Iterator[Document]:
         for file in laws:
             law = _law(file)
-            yield Document(_text(law), str(law["celex_id"]), tuple(dict.fromkeys(law["concepts"])), split=split)
+            yield Document(_text(law), str(law.celex_id), tuple(dict.fromkeys(law.concepts)), split=split)
 
     return StreamedSplit(read)
 
 
-def _law(file: SourceFile) -> dict[str, Any]:
-    law = _json(file)
-    missing = [name for name in ("celex_id", "concepts") if name not in law]
-    if missing:
-        raise FileError(f"{file}: no field '{missing[0]}'; this is not a law of EURLEX57K; remove it from the folder")
+class _Law(BaseModel):
+    """A law of EURLEX57K; the main body is a list of paragraphs."""
+
+    celex_id: str | int
+    concepts: list[str]
+    title: str | list[str] | None = None
+    header: str | list[str] | None = None
+    recitals: str | list[str] | None = None
+    main_body: str | list[str] | None = None
+    attachments: str | list[str] | None = None
+
+
+class _Concept(BaseModel):
+    """A concept of EUROVOC."""
+
+    label: str | None = None
+    parents: list[str | int] | None = None
+
+
+def _law(file: SourceFile) -> _Law:
+    law: _Law = file.json(_Law)
     return law
 
 
-def _json(file: SourceFile) -> dict[str, Any]:
-    try:
-        value = json.loads(file.read())
-    except json.JSONDecodeError as error:
-        raise FileError(f"{file}: invalid JSON: {error}; download it again") from error
-    return value if isinstance(value, dict) else {}
-
-
-def _text(law: dict[str, Any]) -> str:
-    """The parts of a law; the main body is a list of paragraphs."""
-    parts = (law.get(name) or "" for name in _PARTS)
-    lines = ("\n".join(part) if isinstance(part, list) else str(part) for part in parts)
+def _text(law: _Law) -> str:
+    parts = (getattr(law, name) or "" for name in _PARTS)
+    lines = ("\n".join(part) if isinstance(part, list) else part for part in parts)
     return "\n".join(line.strip() for line in lines if line.strip())
 
 
 def _concepts(file: SourceFile) -> Taxonomy:
     """The concepts: `{"1": {"label": "...", "parents": ["2"]}}`; unknown parents are ignored."""
-    concepts = _json(file)
+    concepts: dict[str, _Concept] = file.json(dict[str, _Concept])
     edges = [
         (parent, name)
         for name, concept in concepts.items()
-        for parent in dict.fromkeys(map(str, concept.get("parents") or ()))
+        for parent in dict.fromkeys(map(str, concept.parents or ()))
         if parent in concepts
     ]
-    titles = {name: str(concept.get("label") or "") for name, concept in concepts.items()}
+    titles = {name: concept.label or "" for name, concept in concepts.items()}
     return Taxonomy.from_edges(edges, labels=concepts, titles=titles)

@@ -4,10 +4,10 @@ import contextlib
 import fnmatch
 import hashlib
 import io
-import json
 import lzma
 import os
 import re
+import struct
 import tarfile
 import tempfile
 import zipfile
@@ -19,9 +19,12 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any, TypeVar, overload
 
+from typing_extensions import TypedDict
+
 from taxocaps.corpus.document import Document
 from taxocaps.errors import CorpusError, FileError
 from taxocaps.files import COMPRESSIONS, open_binary
+from taxocaps.untrusted import open_regular, parse_json, read_some
 
 __all__ = [
     "Publication",
@@ -33,13 +36,19 @@ __all__ = [
     "distinct",
     "last_tenth",
     "shuffled",
+    "typed_fields",
     "with_split_names",
 ]
 
 T = TypeVar("T")
 
 _TAR = (".tar", ".tar.gz", ".tgz", ".tar.xz")
-_BROKEN = (zipfile.BadZipFile, tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError)
+_BROKEN = (
+    *(zipfile.BadZipFile, tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError, struct.error),
+    *(ValueError, KeyError, IndexError, RuntimeError, NotImplementedError),  # of damaged or encrypted archives
+)
+_LONGEST_LINE = 2**24
+_LARGEST_FILE = 2**28
 _WHAT_TO_DO = "complete or correct the files, or use them as they are with --any-counts (check=False in Python)"
 _DEV_FRACTION = 0.1
 
@@ -90,6 +99,7 @@ class _OpenArchive:
             if path.name.lower().endswith(_TAR):
                 self._tar = _read_tar(path)
             else:
+                open_regular(path).close()
                 self._zip = zipfile.ZipFile(path)
         except _BROKEN as error:
             raise FileError(f"{path}: cannot be read as an archive: {error}; download it again") from error
@@ -128,36 +138,54 @@ class SourceFile:
         except _BROKEN as error:
             raise FileError(f"{self}: cannot be read: {error}; download the archive again") from error
 
+    def read_bytes(self) -> bytes:
+        """The whole content.
+
+        Raises:
+            FileError: If it is very large.
+        """
+        with self.open() as file:
+            return read_some(file, _LARGEST_FILE, self)
+
     def read(self, encoding: str = "utf-8") -> str:
         """The whole text; undecodable bytes become U+FFFD."""
-        with self.open() as file:
-            return file.read().decode(encoding, "replace")
+        return self.read_bytes().decode(encoding, "replace")
 
     def lines(self, encoding: str = "utf-8") -> Iterator[str]:
         """The lines, split at newlines only, without their endings; undecodable bytes become U+FFFD."""
         with self.open() as file:
-            for line in file:
+            while line := file.readline(_LONGEST_LINE):
+                if len(line) == _LONGEST_LINE:
+                    raise FileError(f"{self}: has a line of {_LONGEST_LINE:,} bytes and more; download the file again")
                 yield line.decode(encoding, "replace").rstrip("\r\n")
 
-    def records(self, *fields: str) -> Iterator[dict[str, Any]]:
-        """The objects of a JSONL file, each of which must have the `fields`.
+    def records(self, **fields: Any) -> Iterator[dict[str, Any]]:
+        """The objects of a JSONL file, each of which must have these fields; there may be others, which are left out.
+
+        Args:
+            **fields: The type of each field.
 
         Raises:
-            FileError: If a line is not an object, or a field is missing.
+            FileError: If a line is not an object, or a field is missing or of another type.
         """
+        kind = typed_fields(**fields)
         for number, line in enumerate(self.lines(), 1):
-            if not line:
-                continue
-            try:
-                record = json.loads(line)
-            except json.JSONDecodeError:
-                record = None
-            if not isinstance(record, dict):
-                raise FileError(f"{self}, line {number}: not a JSON object; download the file again")
-            for name in fields:
-                if name not in record:
-                    raise FileError(f"{self}, line {number}: no field '{name}'; download the file again")
-            yield record
+            if line:
+                try:
+                    yield parse_json(line, kind)
+                except ValueError as error:
+                    raise FileError(f"{self}, line {number}: {error}; download the file again") from None
+
+    def json(self, kind: Any) -> Any:
+        """The value of a JSON file, of a type that pydantic knows.
+
+        Raises:
+            FileError: If it is something else.
+        """
+        try:
+            return parse_json(self.read_bytes(), kind)
+        except ValueError as error:
+            raise FileError(f"{self}: {error}; download it again") from None
 
     @contextlib.contextmanager
     def on_disk(self) -> Iterator[Path]:
@@ -165,10 +193,15 @@ class SourceFile:
         if self.member is None:
             yield self.path
             return
-        with tempfile.TemporaryDirectory() as folder, self.open() as file:
+        with tempfile.TemporaryDirectory() as folder:
             copy = Path(folder) / Path(self.name).name
-            copy.write_bytes(file.read())
+            copy.write_bytes(self.read_bytes())
             yield copy
+
+
+def typed_fields(**fields: Any) -> Any:
+    """The type of an object with these fields, and perhaps others."""
+    return TypedDict("typed_fields", fields)  # type: ignore[operator]
 
 
 class Source:
@@ -318,7 +351,11 @@ def _is_content(name: str) -> bool:
 
 def _read_tar(path: Path) -> dict[str, bytes]:
     contents = {}
-    with tarfile.open(path) as archive:
+    suffix = {".tgz": ".gz"}.get(path.suffix.lower(), path.suffix.lower())
+    with open_regular(path) as packed:
+        unpacked = COMPRESSIONS[suffix](packed, "rb") if suffix in COMPRESSIONS else packed
+        content = read_some(unpacked, _LARGEST_FILE, path)  # names, too, can have any length
+    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
         for member in archive:
             file = archive.extractfile(member) if member.isfile() else None
             if file is not None:

@@ -22,6 +22,7 @@ from taxocaps.errors import FileError
 from taxocaps.progress import Progress, silent
 from taxocaps.taxonomy.readers import read_taxonomy
 from taxocaps.taxonomy.tree import Taxonomy
+from taxocaps.untrusted import check_xml
 
 __all__ = ["LAST_TRAINING_ID", "PUBLICATION", "NewsItem", "built_in_topics", "load", "read_item", "read_topics"]
 
@@ -33,7 +34,9 @@ _TEST = tuple(f"lyrl2004_tokens_test_pt{number}.dat" for number in range(4))
 _QRELS = "rcv1-v2.topics.qrels"
 _OFFICIAL = {"topics": 103, "training documents": 23_149}
 _TEST_DOCUMENTS = 781_265
-_NUMBER = re.compile(r"(\d+)newsml\.xml$", re.IGNORECASE)
+_NUMBER = re.compile(r"(\d{1,9})newsml\.xml$", re.ASCII | re.IGNORECASE)
+_DIGITS = 9
+"""Of the number of a document."""
 _Topics = Mapping[int, tuple[str, ...]]
 
 PUBLICATION = Publication(
@@ -123,7 +126,7 @@ def _read_qrels(file: SourceFile, taxonomy: Taxonomy) -> _Topics:
         fields = line.split()
         if not fields:
             continue
-        if len(fields) != 3 or not fields[1].isdecimal() or fields[0] not in taxonomy:
+        if len(fields) != 3 or not _is_number(fields[1]) or fields[0] not in taxonomy:
             raise FileError(f"{file}, line {number}: not a known topic, a document and 1: {line!r}; correct the line")
         together = (*topics.get(int(fields[1]), ()), fields[0])
         topics[int(fields[1])] = known.setdefault(together, together)
@@ -144,9 +147,13 @@ def _read_tokens(file: SourceFile, topics: _Topics, split: str | None) -> Iterat
 
 def _document_number(line: str, file: SourceFile) -> int | None:
     digits = line.removeprefix(".I").strip()
-    if digits and not digits.isdecimal():
+    if digits and not _is_number(digits):
         raise FileError(f"{file}: {line!r} does not begin a document, such as '.I 2286'; download the file again")
     return int(digits) if digits else None
+
+
+def _is_number(text: str) -> bool:
+    return text.isdecimal() and len(text) <= _DIGITS
 
 
 def _raw_parts(files: Source, raw: list[SourceFile], taxonomy: Taxonomy) -> dict[str, Callable[[], Iterator[Document]]]:
@@ -204,11 +211,12 @@ def read_item(file: SourceFile) -> NewsItem:
     Raises:
         FileError: If the file is not XML.
     """
-    with file.open() as content:
-        try:
-            root = ElementTree.fromstring(content.read())
-        except ElementTree.ParseError as error:
-            raise FileError(f"{file}: not well-formed XML: {error}; copy the file again") from error
+    content = file.read_bytes()
+    try:
+        check_xml(content)
+        root = ElementTree.fromstring(content)
+    except (ElementTree.ParseError, ValueError, LookupError) as error:
+        raise FileError(f"{file}: not well-formed XML: {error}; copy the file again") from error
     title = root.findtext("title") or root.findtext("headline") or ""
     paragraphs = ("".join(paragraph.itertext()) for paragraph in root.iterfind("text/p"))
     lines = (line.strip() for line in (title, *paragraphs))

@@ -71,19 +71,13 @@ _COLLECTION_COUNTS = {
     "ModApte test documents": 3_299,
     "topics": 135,
 }
-_GROUP = re.compile(r"\*\*([^*]+) Codes \((\d+)\)\s*")
+_GROUP = re.compile(r"\*\*([^*]+) Codes \((\d{1,6})\)\s*")
 _TOPIC_LINE = re.compile(r"(?:(\S.*?)\s+\()?([A-Z0-9-]+)\)?\s*")
-_STORY = re.compile(r"<REUTERS\b([^>]*)>(.*?)</REUTERS>", re.DOTALL)
 _ATTRIBUTE = re.compile(r'(\w+)\s*=\s*"?([^"\s>]*)"?')
-_TEXT = re.compile(r"<TEXT\b[^>]*>(.*?)(?:</TEXT>|\Z)", re.DOTALL)
-_TITLE = re.compile(r"<TITLE>(.*?)</TITLE>", re.DOTALL)
-_BODY = re.compile(r"<BODY>(.*?)(?:</BODY>|\Z)", re.DOTALL)
-_OUTSIDE_BODY = re.compile(r"<(TITLE|DATELINE|AUTHOR)>.*?</\1>\s*", re.DOTALL)
-_TOPICS = re.compile(r"<TOPICS>(.*?)</TOPICS>", re.DOTALL)
-_TOPIC = re.compile(r"<D>(.*?)</D>", re.DOTALL)
-_ENTITY = re.compile(r"&(lt|gt|amp|quot|apos|#\d+);")
+_LONGEST_TAG = 1_000
+_LONGEST_LINE = 1_000
+_ENTITY = re.compile(r"&(lt|gt|amp|quot|apos|#\d{1,7});")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_SIGNATURE = re.compile(r"\s*\n\s*reuter\s*\Z", re.IGNORECASE)
 _NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
 
 RCV1_CODES: Mapping[str, str] = {
@@ -252,6 +246,8 @@ def _official_taxonomy(files: Source) -> Taxonomy:
     file = files.one(_DESCRIPTIONS)
     edges, titles, group, left = [], {}, "Root", 0
     for line in file.lines("latin-1"):
+        if len(line) > _LONGEST_LINE:
+            raise FileError(f"{file}: has a line of more than {_LONGEST_LINE:,} letters; download it again")
         heading = _GROUP.fullmatch(line.removeprefix("**") if line.startswith("****") else line)
         if heading and left >= int(heading[2]):  # a group within the subject codes
             group = heading[1].upper().replace(" ", "_")
@@ -268,9 +264,9 @@ def _official_taxonomy(files: Source) -> Taxonomy:
 
 
 def _read_prepared(file: SourceFile) -> list[Story]:
-    records = file.records("id", "text", "labels", "split")
+    records = file.records(id=int, text=str, labels=list[str], split=str)
     return [
-        Story(int(record["id"]), record["text"], tuple(dict.fromkeys(record["labels"])), record["split"])
+        Story(record["id"], record["text"], tuple(dict.fromkeys(record["labels"])), record["split"])
         for record in records
     ]
 
@@ -298,16 +294,16 @@ def read_stories(file: SourceFile) -> Iterator[Story]:
     Raises:
         FileError: If a story has no NEWID.
     """
-    for match in _STORY.finditer(file.read("latin-1")):
-        attributes = dict(_ATTRIBUTE.findall(match[1]))
+    for tag, story in _elements(file.read("latin-1"), "REUTERS"):
+        attributes = dict(_ATTRIBUTE.findall(tag)) if len(tag) <= _LONGEST_TAG else {}
         number = attributes.get("NEWID", "")
-        if not number.isdecimal():
-            raise FileError(f"{file}: a story without a NEWID: <REUTERS{match[1]}>; download the file again")
-        topics = _TOPICS.search(match[2])
+        if not number.isdecimal() or len(number) > 9:
+            raise FileError(f"{file}: a story without a NEWID: <REUTERS{tag[:_LONGEST_TAG]}>; download the file again")
+        topics = _first(story, "TOPICS") or ""
         yield Story(
             id=int(number),
-            text=_text(match[2]),
-            topics=tuple(dict.fromkeys(map(_clean, _TOPIC.findall(topics[1])))) if topics else (),
+            text=_text(story),
+            topics=tuple(dict.fromkeys(_clean(topic) for _, topic in _elements(topics, "D"))),
             split=modapte_split(attributes.get("LEWISSPLIT", ""), attributes.get("TOPICS", "")),
         )
 
@@ -321,13 +317,57 @@ def modapte_split(lewis_split: str, topics: str) -> str:
     return {"TRAIN": "train", "TEST": "test"}.get(lewis_split, "unused") if topics == "YES" else "unused"
 
 
+def _elements(text: str, name: str, *, unclosed: bool = False) -> Iterator[tuple[str, str]]:
+    """What is inside of the tags and elements of a name, in time that grows with the text, whatever it is.
+
+    Args:
+        text: SGML.
+        name: The name of the elements.
+        unclosed: Whether a last element without an end reaches to the end of the text; otherwise it is none.
+    """
+    start = 0
+    while (start := text.find(f"<{name}", start)) >= 0:
+        start += len(name) + 1
+        end = text.find(">", start)
+        if end < 0:
+            return
+        if text[start].isalnum():  # another, longer name
+            continue
+        close = text.find(f"</{name}>", end)
+        if close < 0 and not unclosed:
+            return
+        close = len(text) if close < 0 else close
+        yield text[start:end], text[end + 1 : close]
+        start = close
+
+
+def _first(text: str, name: str, *, unclosed: bool = False) -> str | None:
+    """What the first element of a name holds, if there is one."""
+    return next((content for _, content in _elements(text, name, unclosed=unclosed)), None)
+
+
+def _without(text: str, name: str) -> str:
+    """The text without the elements of a name and the white space after them."""
+    parts = re.split(f"<{name}>", text)
+    inside = [part.partition(f"</{name}>") for part in parts[1:]]
+    return "".join([parts[0], *(rest.lstrip() if end else f"<{name}>{content}" for content, end, rest in inside)])
+
+
 def _text(story: str) -> str:
-    match = _TEXT.search(story)
-    if not match:
+    text = _first(story, "TEXT", unclosed=True)
+    if text is None:
         return ""
-    title, body = _TITLE.search(match[1]), _BODY.search(match[1])
-    rest = _clean(body[1] if body else _OUTSIDE_BODY.sub("", match[1]))
-    return "\n".join(filter(None, (_clean(title[1]) if title else "", _SIGNATURE.sub("", rest))))
+    title, body = _first(text, "TITLE"), _first(text, "BODY", unclosed=True)
+    if body is None:
+        body = _without(_without(_without(text, "TITLE"), "DATELINE"), "AUTHOR")
+    return "\n".join(filter(None, (_clean(title or ""), _unsigned(_clean(body)))))
+
+
+def _unsigned(text: str) -> str:
+    """The text without a last line that says Reuter."""
+    before = text.removesuffix(text[-6:]) if text[-6:].lower() == "reuter" else text
+    unsigned = before.rstrip()
+    return unsigned if before != text and "\n" in before[len(unsigned) :] else text
 
 
 def _clean(text: str) -> str:

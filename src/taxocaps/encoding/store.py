@@ -45,9 +45,9 @@ _AGAIN = "encode the corpus again (--overwrite)"
 _ANEW = "encode the documents that it was made from"
 
 
-def is_store(path: Path | str) -> bool:
-    """Whether a path is a folder with a manifest in it."""
-    return (Path(path) / _MANIFEST).is_file()
+def is_store(path: object) -> bool:
+    """Whether something is the path of a folder with a manifest in it."""
+    return isinstance(path, Path | str) and (Path(path) / _MANIFEST).is_file()
 
 
 def write_store(  # noqa: PLR0913 - a front door: each argument stands for itself

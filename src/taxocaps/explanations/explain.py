@@ -1,6 +1,5 @@
 """Explain why a fitted model gives a document its labels."""
 
-import difflib
 import re
 from collections.abc import Sequence
 from typing import Annotated
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from taxocaps.config import Between, Config
 from taxocaps.corpus.document import Document
 from taxocaps.encoding.documents import EncodedDocuments, plain_text
-from taxocaps.errors import CorpusError, ModelError
+from taxocaps.errors import CorpusError, ModelError, nearest
 from taxocaps.explanations.explainers import EXPLAINERS
 from taxocaps.explanations.explanation import Explanation, JudgedLabel, KeptWord, rounded
 from taxocaps.scorers.decision import DECISION_RULES, MOST_LABELS
@@ -101,8 +100,8 @@ def _column(model: FittedModel, label: str) -> int:
     names = model.classes.names
     if label in names:
         return names.index(label)
-    nearest = difflib.get_close_matches(label, names, n=1)
-    hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+    close = nearest(label, names)
+    hint = f"; did you mean {close!r}?" if close else ""
     raise ModelError(f"the model has no label {label!r}{hint}")
 
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from taxocaps.config import Between, Config
+from taxocaps.config import Between, Config, Search
 from taxocaps.errors import ConfigError
 
 __all__ = ["LinearConfig"]
@@ -28,7 +28,7 @@ class LinearConfig(Config):
 
     loss: Literal["logistic", "hinge"] = "hinge"
     structure: Literal["flat", "top_down", "recursive", "structured"] = "flat"
-    C: Annotated[float, Between(1e-6, 1e6)] | None = 1.0
+    C: Annotated[Annotated[float, Between(1e-6, 1e6)] | None, Search(0.03, 30, log=True)] = 1.0
     drop_below: Annotated[float, Between(0, 1)] = 1e-3
     tolerance: Annotated[float, Between(1e-9, 1)] = 1e-4
     iterations: Annotated[int, Between(1, 1_000_000)] = 1_000

@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from torch import Tensor, nn
 
 from taxocaps import config as configuration
-from taxocaps.config import Between
+from taxocaps.config import Between, Search
 
 if TYPE_CHECKING:
     from taxocaps.nn.contextual import ContextLayer
@@ -60,7 +60,7 @@ PADDING, UNKNOWN = 0, 1
 LayerSize = Annotated[int, Between(1, 1_000_000)]
 """An option: the size of a layer, or how many of something there are."""
 
-DropoutRate = Annotated[float, Between(0, 0.95)]
+DropoutRate = Annotated[float, Between(0, 0.95), Search(0, 0.6)]
 """An option: a dropout rate."""
 
 

@@ -18,7 +18,7 @@ from taxocaps.encoding.bag import BagConfig, BagOfWords
 from taxocaps.encoding.documents import EncodedDocuments
 from taxocaps.scorers.model import FittedModel
 
-__all__ = ["Batch", "choose_next", "next_batch"]
+__all__ = ["Batch", "choose_next", "doubt", "next_batch", "pool_scores"]
 
 _LEAST = 0.02
 """Labels less probable than this are passed over."""
@@ -48,7 +48,11 @@ class Batch:
 
 
 def choose_next(
-    model: FittedModel, pool: EncodedDocuments, size: int, labelled: EncodedDocuments | None = None
+    model: FittedModel,
+    pool: EncodedDocuments,
+    size: int,
+    labelled: EncodedDocuments | None = None,
+    scores: NDArray[np.float32] | None = None,
 ) -> Batch:
     """Choose documents of a pool to be labelled next, by a model of those that are labelled already.
 
@@ -57,13 +61,24 @@ def choose_next(
         pool: Unlabelled documents, as its encoder reads them.
         size: How many are wanted.
         labelled: The documents that are labelled already, if they are at hand: what is like them is worth less.
+        scores: What `pool_scores` gives, if that is at hand.
     """
-    starts = range(0, len(pool), _CHUNK)
-    chunks = [pool.select(np.arange(start, min(start + _CHUNK, len(pool)))) for start in starts]
-    scores = np.concatenate([np.zeros((0, len(model.classes)), np.float32), *map(model.own_scores, chunks)])
+    found = pool_scores(model, pool) if scores is None else scores
     bag = BagOfWords.learn(pool, BagConfig(min_documents=1))
     known = bag.transform(labelled) if labelled is not None else None
-    return next_batch(scores, model.counts, bag.transform(pool), size, known)
+    return next_batch(found, model.counts, bag.transform(pool), size, known)
+
+
+def pool_scores(model: FittedModel, pool: EncodedDocuments) -> NDArray[np.float32]:
+    """The probabilities of labels for a pool of documents, float32 [pool, L]."""
+    starts = range(0, len(pool), _CHUNK)
+    chunks = [pool.select(np.arange(start, min(start + _CHUNK, len(pool)))) for start in starts]
+    return np.concatenate([np.zeros((0, len(model.classes)), np.float32), *map(model.own_scores, chunks)])
+
+
+def doubt(scores: NDArray[np.float32]) -> NDArray[np.float64]:
+    """How uncertain the labels of each document are, in bits; float64 [pool]."""
+    return np.asarray(_bits(scores.astype(np.float64)).sum(axis=1))
 
 
 def next_batch(
@@ -103,7 +118,7 @@ def next_batch(
         covered = np.maximum(covered, likeness[best])
     rows, labels = np.array(chosen, np.int64), np.array(reasons, np.int64)
     found = np.where(labels < 0, np.float32(0), scores[rows, labels])
-    return Batch(rows, labels, found, _bits(scores[rows].astype(np.float64)).sum(axis=1))
+    return Batch(rows, labels, found, doubt(scores[rows]))
 
 
 _TINY = 1e-9

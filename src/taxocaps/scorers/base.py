@@ -6,19 +6,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import vstack
+from scipy.sparse import csr_array, vstack
 
 from taxocaps.config import Between, Config
 from taxocaps.corpus.labels import Classes, LabelConfig
 from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
 from taxocaps.files import atomic_path
+from taxocaps.metrics.classification import flat_metrics
+from taxocaps.metrics.thresholds import best_threshold
 from taxocaps.progress import Progress, silent
 from taxocaps.registry import Registry
-from taxocaps.results import FitReport
+from taxocaps.results import FitReport, Interim
 from taxocaps.scorers.decision import DecisionConfig
 from taxocaps.text.pipeline import TextConfig
 from taxocaps.text.vocabulary import Vocabulary
@@ -140,6 +143,8 @@ class FitContext:
         progress: Told where the work stands.
         tell: Told what a person should know, such as the memory that training will take.
         epochs: How many epochs are enough, if an earlier fit with validation documents has shown it.
+        watch: Told how good the scores of documents that were not learned from are, after each epoch or fold; it may
+            raise an error to end the fit.
     """
 
     folder: Path
@@ -148,6 +153,7 @@ class FitContext:
     progress: Progress = silent
     tell: Callable[[str], None] = lambda message: None
     epochs: int | None = None
+    watch: Callable[[Interim], None] | None = None
 
     def within(self, *names: str) -> "FitContext":
         """The same for a part of the work, in a folder of its own."""
@@ -162,6 +168,13 @@ class FitContext:
             self.progress(f"{name}: {stage}", done, total, note)
 
         return replace(self, progress=report)
+
+    def judge(self, step: int, truth: Any, scores: NDArray[np.float32]) -> None:
+        """Tell whoever watches how good the scores of some documents are, CSR and float32 [documents, L]."""
+        if self.watch is not None:
+            best = best_threshold(truth, scores)
+            found = flat_metrics(truth, csr_array(scores >= best.threshold))
+            self.watch(Interim(step, best.f1, found.macro.f1))
 
     def has(self, name: str) -> bool:
         """Whether an earlier run has computed an array."""
@@ -205,6 +218,7 @@ class Scorer(ABC):
         is_calibrated: Whether scores are probabilities already.
         needs_folds: Whether there are folds however few documents there are.
         start: A fitted scorer of the same kind, perhaps with other labels, from whose weights `fit` continues.
+        origins: For labels that the scorer to start from calls otherwise, what it calls them.
         vocabulary: The words it knows, once it is fitted.
     """
 
@@ -212,6 +226,7 @@ class Scorer(ABC):
     is_calibrated: ClassVar[bool] = False
     needs_folds: ClassVar[bool] = False
     start: Self | None = None
+    origins: Mapping[str, str] = MappingProxyType({})
     vocabulary: Vocabulary
 
     def __init__(self, config: Any, classes: Classes, seed: int = 0) -> None:
@@ -234,6 +249,18 @@ class Scorer(ABC):
     def encoder(self) -> DocumentEncoder:
         """What makes encoded documents for this scorer."""
         return DocumentEncoder(self.config.text, self.config.encodings, self.threads)
+
+    def starts_like(self, other: "Scorer") -> None:
+        """Read documents as another scorer of the same labels does, and start from the same one."""
+        self.encoder, self.start, self.origins = other.encoder, other.start, other.origins
+
+    @property
+    def known_columns(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The columns of the labels that the scorer to start from knows, and the columns that they have there."""
+        theirs = {} if self.start is None else {name: column for column, name in enumerate(self.start.classes.names)}
+        meant = ((column, self.origins.get(name, name)) for column, name in enumerate(self.classes.names))
+        found = np.array([(column, theirs[name]) for column, name in meant if name in theirs], np.int64).reshape(-1, 2)
+        return found[:, 0], found[:, 1]
 
     def knows(self, word: str) -> bool:
         """Whether a word tells this scorer anything."""
@@ -289,6 +316,25 @@ class Scorer(ABC):
         """
         scores = out_of_fold(self, training, folds, context)
         return CrossFit(self.fit(training, None, context.within("all")), scores)
+
+    @property
+    def keeps_scale(self) -> bool:
+        """Whether a score goes on meaning the same after `refit`, so that calibration and thresholds can stay."""
+        return False
+
+    def refit(self, training: Examples, folds: NDArray[np.int64], context: FitContext) -> NDArray[np.float32]:
+        """Learn from the documents of the scorer to start from and some more, and keep of it what can be kept.
+
+        Args:
+            training: All documents.
+            folds: int64 [documents], the fold of those that are also scored by a scorer fitted without their fold; -1
+                for all others.
+            context: Where and how.
+
+        Returns:
+            float32 [documents, L], the scores of these documents; 0 for others.
+        """
+        return self.cross_fit(training, folds, context).scores
 
     @abstractmethod
     def scores(self, documents: EncodedDocuments) -> NDArray[np.float32]:
@@ -363,10 +409,12 @@ def out_of_fold(
 
         def fit_and_score(inside: NDArray[np.int64] = inside, within: FitContext = within) -> NDArray[np.float32]:
             one = make_scorer(scorer.config, scorer.classes, scorer.seed, scorer.threads)
-            one.encoder, one.start = scorer.encoder, scorer.start
+            one.starts_like(scorer)
             rest = np.setdiff1d(np.arange(len(training)), inside)
             one.fit(training.select(rest), None, within)
             return one.scores(training.documents.select(inside))
 
         scores[inside] = within.kept("scores", fit_and_score)
+        done = folds <= fold
+        context.judge(fold + 1, training.labels[done], scores[done])
     return scores

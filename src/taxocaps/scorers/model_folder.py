@@ -21,6 +21,7 @@ __all__ = [
     "digest",
     "file_names",
     "is_model",
+    "model_version",
     "read_versions",
 ]
 
@@ -29,6 +30,7 @@ UNHASHED = {"versions.json", "README.md", "metrics.json", "history.csv", "report
 MODEL_FILES = frozenset(
     {"config.yaml", "vocabulary.tsv", "taxonomy.json", "labels.json", "weights.safetensors", "thresholds.json"}
     | {"stop_words.txt", "join.safetensors", "name_words.tsv", "name_characters.tsv", "members", "encoder"}
+    | {"sources.json", "corrections.jsonl"}
     | UNHASHED
 )
 """What the folder of a model usually holds; a scorer of another package may write more."""
@@ -91,6 +93,11 @@ def read_versions(folder: Path) -> Versions:
             f"{folder}: is of format {versions.format[:80]!r}, not {FORMAT!r}; install the version that wrote it"
         )
     return versions
+
+
+def model_version(folder: Path) -> str:
+    """Some digits that another model in the same folder would not have: `versions.json` has the hash of every file."""
+    return digest(folder / "versions.json")[:12]
 
 
 def check_files(folder: Path) -> None:

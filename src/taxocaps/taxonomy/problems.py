@@ -5,6 +5,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from taxocaps.errors import TaxonomyError
 from taxocaps.taxonomy.terms import Term, collect_terms
 
 __all__ = [
@@ -22,6 +23,8 @@ __all__ = [
 VIRTUAL_ROOT = "(root)"
 """The name of the common root of a taxonomy with several roots; no label may have it."""
 
+_MOST_PROBLEMS = 100_000
+_MOST_EDGES = 10_000_000
 _SHOWN = 12
 """Maximum number of labels and lines of a cycle in a message."""
 
@@ -73,13 +76,20 @@ class ScanBuilder:
 
     def add(self, parent: str | None, child: str, line: int | None = None, terms: Iterable[Term] = ()) -> None:
         """Add an edge, or only the label `child` if `parent` is None, and names of `child`."""
+        if len(self.edges) >= _MOST_EDGES:
+            raise TaxonomyError(f"more than {_MOST_EDGES:,} labels and edges, which is too much for a taxonomy")
         self.edges.append(Edge(parent, child, line))
         for message in collect_terms(child, terms, self.terms.setdefault(child, {})):
             self.add_problem(line, message)
 
     def add_problem(self, line: int | None, message: str) -> None:
-        """Add something that must be fixed."""
+        """Add something that must be fixed.
+
+        Raises:
+            TaxonomyError: If there are so many problems that the file is something else.
+        """
         self.problems.append(Problem(line, message))
+        _refuse_too_many(self.problems)
 
     def finish(self) -> TaxonomyScan:
         """Find the problems of the edges as a whole and sort all problems by line."""
@@ -118,11 +128,17 @@ def find_problems(edges: Iterable[Edge]) -> list[Problem]:
         message = _edge_problem(edge, bad_names, valid.get((edge.parent, edge.child)))
         if message:
             problems.append(Problem(edge.line, message))
+            _refuse_too_many(problems)
         else:
             valid[edge.parent, edge.child] = edge
     lines = {(parent, child): edge.line for (parent, child), edge in valid.items() if parent is not None}
     problems += [_cycle_problem(cycle, lines) for cycle in find_cycles(lines)]
     return sorted(problems, key=lambda problem: problem.line or 0)
+
+
+def _refuse_too_many(problems: Sequence[Problem]) -> None:
+    if len(problems) > _MOST_PROBLEMS:
+        raise TaxonomyError(f"more than {_MOST_PROBLEMS:,} problems; is it a taxonomy? The first: {problems[0]}")
 
 
 def name_problem(name: object) -> str | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 from taxocaps.errors import ConfigError, FileError, TaxonomyError
-from taxocaps.files import format_suffix, read_lines
+from taxocaps.files import LARGEST_TEXT, format_suffix, read_lines
 from taxocaps.taxonomy.nested import TERM_KEYS, parse_json, parse_yaml, scan_nested
 from taxocaps.taxonomy.problems import ScanBuilder, TaxonomyScan
 from taxocaps.taxonomy.skos import RDF_SYNTAXES, SkosLabel, scan_skos
@@ -49,9 +49,10 @@ _SUFFIXES: dict[str, TaxonomyFormat] = {
     **dict.fromkeys(RDF_SYNTAXES, "skos"),
 }
 
-_HIER = re.compile(
-    r"\s*parent:\s*(.*?)\s+child:\s*(?!child-description:)(.*?)(?:\s+child-description:\s*(.*?))?\s*", re.DOTALL
-)
+_CHILD = re.compile(r"\schild:")
+_DESCRIPTION = re.compile(r"\schild-description:")
+_LONGEST_LINE = 2**20
+"""Letters of a line: of labels and all their names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +140,7 @@ def scan_taxonomy(
         FileError: If the file cannot be read, or its suffix is unknown.
     """
     path = Path(path)
-    if str(path) != "-" and not path.is_file():
+    if str(path) != "-" and (path.is_dir() or not path.exists()):
         raise FileError(f"{path}: {'is a directory; give a file' if path.is_dir() else 'no such file; check the path'}")
     scanners: dict[TaxonomyFormat, Callable[[], TaxonomyScan]] = {
         "tsv": lambda: scan_lines(path, encoding, parse_tsv),
@@ -148,7 +149,11 @@ def scan_taxonomy(
         "yaml": lambda: scan_nested(path, encoding, parse_yaml),
         "skos": lambda: scan_skos(path, skos_label, language),
     }
-    return scanners[taxonomy_format(path, format)]()
+    scan = scanners[taxonomy_format(path, format)]
+    try:
+        return scan()
+    except TaxonomyError as error:
+        raise TaxonomyError(f"{path}: {error}") from None
 
 
 def taxonomy_format(path: Path, name: str | None = None) -> TaxonomyFormat:
@@ -179,8 +184,11 @@ def scan_lines(path: Path, encoding: str, parse: Callable[[str], Statement | Non
         encoding: Its encoding.
         parse: Parses a line: None if it is blank or a comment, ValueError if it is invalid.
     """
-    scan = ScanBuilder()
-    for number, line in read_lines(path, encoding):
+    scan, size = ScanBuilder(), 0
+    for number, line in read_lines(path, encoding, longest=_LONGEST_LINE):
+        size += len(line) + 1
+        if size > LARGEST_TEXT:
+            raise FileError(f"{path}: has more than {LARGEST_TEXT:,} letters, which is too much for a taxonomy")
         try:
             statement = parse(line)
         except ValueError as error:
@@ -207,6 +215,8 @@ def parse_tsv(line: str) -> Statement | None:
     fields = [field.strip() for field in line.split("\t")]
     if len(fields) > 4:
         raise ValueError(f"{len(fields)} fields between tabs; give parent, child and at most a name and alternatives")
+    if len(fields) == 1 and "  " in fields[0]:
+        raise ValueError(f"spaces between labels, as in {fields[0][:60]!r}, where a tab belongs; put a tab there")
     if len(fields) == 1:
         return Statement(None, fields[0])
     parent, child, title, others = (*fields, "", "")[:4]
@@ -224,10 +234,14 @@ def parse_hier(line: str) -> Statement | None:
     """
     if not line or line.isspace():
         return None
-    match = _HIER.fullmatch(line)
-    if not match:
+    start, _, after = line.partition("parent:")
+    found = _CHILD.search(after)
+    if start.strip() or not found or after.startswith("child-description:", found.end()):
         raise ValueError("not of the form `parent: X child: Y child-description: Z`; correct the line")
-    parent, child, title = match.groups(default="")
+    parent = after[: found.start()].strip()
+    described = _DESCRIPTION.search(after, found.end())
+    child = after[found.end() : described.start() if described else None].strip()
+    title = after[described.end() :].strip() if described else ""
     return Statement(None if parent == "None" else parent, child, "" if title == child else title)
 
 

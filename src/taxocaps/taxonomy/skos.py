@@ -5,7 +5,6 @@
 
 import json
 import logging
-import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from urllib.parse import unquote
 
 from taxocaps.errors import ConfigError
-from taxocaps.files import format_suffix, open_binary
+from taxocaps.files import LARGEST_TEXT, format_suffix, open_binary
 from taxocaps.registry import import_extra
 from taxocaps.taxonomy.problems import ScanBuilder, TaxonomyScan
 from taxocaps.taxonomy.terms import Term, TermKind, best_name
+from taxocaps.untrusted import check_xml, read_some
 
 if TYPE_CHECKING:
     from rdflib import Graph
@@ -41,7 +41,6 @@ RDF_SYNTAXES = {
 LABEL_NAMESPACE = "taxocaps://label/"
 """The namespace of names that are not URIs, percent-encoded; also the base of a file's relative URIs."""
 
-_NESTED_ENTITY = re.compile(rb"""<!ENTITY\s+[^>]*["'][^"'>]*&""")
 _PROPERTY = {"uri": "URI", "notation": "skos:notation", "label": "skos:prefLabel"}
 
 
@@ -75,17 +74,12 @@ def _read_graph(path: Path, scan: ScanBuilder) -> "Graph | None":
     rdflib = import_extra("rdflib", "reading a SKOS taxonomy")
     syntax = {**RDF_SYNTAXES, ".json": "json-ld"}.get(format_suffix(path), "turtle")
     with open_binary(path) as file:
-        content = file.read()
+        content = read_some(file, LARGEST_TEXT, path)
     if not content.strip():
         return None
     try:
-        if _NESTED_ENTITY.search(content):
-            scan.add_problem(None, "an entity refers to other entities, which can expand without limit; write them out")
-            return None
-        if syntax == "json-ld" and _has_context_elsewhere(content):
-            scan.add_problem(
-                None, "its @context is outside the file and is not downloaded; put the context into the file"
-            )
+        if problem := _danger(content, syntax):
+            scan.add_problem(None, problem)
             return None
         with _quiet_rdflib():
             graph: Graph = rdflib.Graph().parse(data=content, format=syntax, publicID=LABEL_NAMESPACE)
@@ -95,18 +89,33 @@ def _read_graph(path: Path, scan: ScanBuilder) -> "Graph | None":
         return None
 
 
+def _danger(content: bytes, syntax: str) -> str | None:
+    """Why a file is not given to rdflib, which would expand or download whatever it is told to."""
+    if syntax == "json-ld" and _has_context_elsewhere(content):
+        return "its @context is outside the file and is not downloaded; put the context into the file"
+    try:
+        if syntax == "xml":
+            check_xml(content)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
 def _has_context_elsewhere(content: bytes) -> bool:
-    """Whether a JSON-LD file refers to an external context, which rdflib would download."""
     contexts: list[Any] = []
 
-    def note(item: dict[str, Any]) -> dict[str, Any]:
-        context = item.get("@context")
-        contexts.extend(context if isinstance(context, list) else [context])
-        contexts.append(item.get("@import"))
-        return item
+    def note(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        contexts.extend(value for name, value in pairs if name in ("@context", "@import"))
+        return dict(pairs)
 
-    json.loads(content, object_hook=note)
-    return any(isinstance(context, str) for context in contexts)
+    json.loads(content, object_pairs_hook=note)
+    while contexts:
+        context = contexts.pop()
+        if isinstance(context, str):
+            return True
+        if isinstance(context, list):
+            contexts.extend(context)
+    return False
 
 
 @contextmanager

@@ -3,21 +3,25 @@
 import difflib
 import io
 import logging
+import math
+import zipfile
 from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import IO, Annotated, ClassVar
+from typing import IO, Annotated, Any, ClassVar
 from zlib import crc32
 
 import numpy as np
+from numpy.lib import format as npy
 from numpy.typing import ArrayLike, NDArray
 
 from taxocaps.config import AtLeast, Between, Config
-from taxocaps.errors import ConfigError, VectorsError
-from taxocaps.files import COMPRESSIONS, format_suffix, is_decodable, open_binary, read_lines
+from taxocaps.errors import ConfigError, TaxoCapsError, VectorsError
+from taxocaps.files import COMPRESSIONS, LARGEST_TEXT, CutLine, format_suffix, is_decodable, open_binary, read_lines
 from taxocaps.registry import import_extra
 from taxocaps.text.vocabulary import Vocabulary
+from taxocaps.untrusted import read_some
 
 __all__ = ["VectorsConfig", "WordVectors", "align", "load_vectors", "train_skip_gram"]
 
@@ -192,6 +196,10 @@ def _stable_hash(word: str) -> int:
 
 
 _BLOCK = 2**20
+_LONGEST_LINE = 2**22
+_LONGEST_WORD = 2**12
+_LARGEST_DIMENSION = 2**16
+_LONGEST_HEADER = 1_000
 _FLOAT32 = np.dtype("<f4")
 _FASTTEXT_MODEL = (793_712_314).to_bytes(4, "little")
 
@@ -226,6 +234,11 @@ class _Table:
         self._words: dict[str, None] = {}
         self._values = bytearray()
 
+    def begin(self, dimension: int) -> None:
+        if not 0 <= dimension <= _LARGEST_DIMENSION:
+            raise self.error(f"vectors of {dimension:,} numbers; at most {_LARGEST_DIMENSION:,} are read")
+        self.dimension = dimension
+
     def wants(self, word: str) -> bool:
         return word not in self._words and (self._wanted is None or word in self._wanted) and is_decodable(word)
 
@@ -248,32 +261,36 @@ class _Table:
 
 
 def _read_text(table: _Table) -> None:
-    lines = read_lines(table.path, strict=False)
+    lines = read_lines(table.path, strict=False, longest=_LONGEST_LINE)
     number, first = next(lines, (0, ""))
     size = _header(first.encode("utf-8", "surrogateescape"))
     if size is None:
         lines = chain([(number, first)], lines)
-    table.dimension = size[1] if size else first.rstrip(" ").count(" ")
-    if not table.dimension:
+    dimension = size[1] if size else first.rstrip(" ").count(" ")
+    if not dimension:
         raise table.error("not a file of word vectors: a line is a word and its numbers, separated by spaces", 1)
+    table.begin(dimension)
     rows = 0
     for number, line in lines:
         if line:
             rows += 1
-            _read_line(table, number, line.rstrip(" "))
+            _read_line(table, number, line)
     if size and rows != size[0]:
         raise table.error(f"the first line promises {size[0]} words, the file has {rows}; is it complete?")
 
 
 def _header(line: bytes) -> tuple[int, int] | None:
     """The number of words and the dimension, if the line is such a header."""
-    fields = line.split()
+    fields = line.split() if len(line) <= 100 else []
     if len(fields) != 2 or not all(map(bytes.isdigit, fields)):
         return None
     return int(fields[0]), int(fields[1])
 
 
 def _read_line(table: _Table, number: int, line: str) -> None:
+    if isinstance(line, CutLine):
+        raise table.error(f"more than {_LONGEST_LINE:,} letters; is it a file of word vectors?", number)
+    line = line.rstrip(" ")
     spaces = line.count(" ")
     word = line.partition(" ")[0]
     if spaces == table.dimension and not table.wants(word):
@@ -309,7 +326,7 @@ def _read_binary(table: _Table) -> None:
             raise table.error(
                 "not a binary word2vec file: its first line must be the number of words and the dimension"
             )
-        table.dimension = size[1]
+        table.begin(size[1])
         for name, vector in _binary_rows(table, file, size[0]):
             word = name.decode("utf-8", "surrogateescape")
             if table.wants(word):
@@ -335,19 +352,50 @@ def _binary_rows(table: _Table, file: IO[bytes], rows: int) -> Iterator[tuple[by
 
 def _read_npz(table: _Table) -> None:
     with open_binary(table.path) as file:
-        compressed = table.path.suffix.lower() in COMPRESSIONS
         try:
             # A zip archive is read from its end, which a compressed stream cannot offer.
-            with np.load(io.BytesIO(file.read()) if compressed else file, allow_pickle=False) as arrays:
-                words, vectors = arrays["words"], arrays["vectors"]
+            packed = table.path.suffix.lower() in COMPRESSIONS
+            archive = zipfile.ZipFile(io.BytesIO(read_some(file, LARGEST_TEXT, table.path)) if packed else file)
+            with archive, archive.open("words.npy") as words, archive.open("vectors.npy") as vectors:
+                _read_arrays(table, words, vectors)
         except KeyError:
             raise table.error("has no arrays named words and vectors") from None
+        except TaxoCapsError:
+            raise
         except Exception as error:  # a damaged archive can fail in a dozen ways
             raise table.error(f"not an .npz file of plain arrays (words must be text, not objects): {error}") from error
-    shapes_fit = words.ndim == 1 and vectors.ndim == 2 and len(words) == len(vectors)
-    if not (shapes_fit and words.dtype.kind == "U" and vectors.dtype.kind == "f"):
-        raise table.error("words must be text [n] and vectors floating-point numbers [n, D]")
-    table.dimension = vectors.shape[1]
-    for word, vector in zip(words.tolist(), vectors, strict=True):
-        if table.wants(word):
-            table.add(word, vector)
+
+
+def _read_arrays(table: _Table, words: IO[bytes], vectors: IO[bytes]) -> None:
+    """Read words and vectors side by side, a block of rows at a time: an archive can unpack to any size."""
+    (names, word), (shape, number) = _array_header(words), _array_header(vectors)
+    fits = len(names) == 1 and len(shape) == 2 and names[0] == shape[0] >= 0
+    if not (fits and word.kind == "U" and number.kind == "f"):
+        raise table.error("words must be text, not objects, [n], and vectors floating-point numbers [n, D]")
+    if word.itemsize // 4 > _LONGEST_WORD:
+        raise table.error(f"words of {word.itemsize // 4:,} letters; at most {_LONGEST_WORD:,} are read")
+    table.begin(shape[1])
+    rows = max(1, _BLOCK // max(word.itemsize, number.itemsize * shape[1], 1))
+    for start in range(0, shape[0], rows):
+        count = min(rows, shape[0] - start)
+        found = _array(words, word, (count,)).tolist()
+        for one, vector in zip(found, _array(vectors, number, (count, shape[1])), strict=True):
+            if table.wants(one):
+                table.add(one, vector)
+
+
+def _array_header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """The shape and the type of an array in a file, which is read up to its numbers."""
+    read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[npy.read_magic(file)]
+    shape, is_by_columns, dtype = read(file, max_header_size=_LONGEST_HEADER)
+    if is_by_columns and len(shape) > 1:
+        raise ValueError("its numbers are in the order of Fortran; save a contiguous array")
+    return shape, dtype
+
+
+def _array(file: IO[bytes], dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    size = math.prod(shape) * dtype.itemsize
+    content = file.read(size)
+    if len(content) < size:
+        raise ValueError("it is cut off")
+    return np.frombuffer(content, dtype).reshape(shape) if size else np.zeros(shape, dtype)

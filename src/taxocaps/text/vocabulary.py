@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taxocaps.config import AtLeast, Config
-from taxocaps.errors import StoreError
-from taxocaps.files import atomic_text, is_decodable, read_lines
+from taxocaps.errors import FileError, StoreError
+from taxocaps.files import COMPRESSIONS, LARGEST_TEXT, atomic_text, is_decodable, read_lines
 from taxocaps.text.tokens import Tokens
+from taxocaps.untrusted import read_bounded
 
 __all__ = ["Vocabulary", "VocabularyConfig", "WordCounter"]
 
@@ -24,6 +25,7 @@ __all__ = ["Vocabulary", "VocabularyConfig", "WordCounter"]
 _UNSAFE = re.compile(r"[\\\t\n\r\ufeff\ud800-\udfff]")
 _DIGITS = 18
 """Of a count: no corpus has more words."""
+_LONGEST_ROW = 2**20
 _ESCAPED = re.compile(r"\\(?:[\\tnr]|u[0-9a-f]{4})")
 
 
@@ -121,7 +123,7 @@ class Vocabulary:
             return cls(*rows)
         counts: dict[str, int] = {}
         last = (-math.inf, "")
-        for number, line in read_lines(path, strict=False):
+        for number, line in read_lines(path, strict=False, longest=_LONGEST_ROW):
             word, count = _row(path, number, line)
             if word in counts or (-count, word) <= last:
                 raise _damaged(path, number, "words must stand once each, the most frequent first")
@@ -164,9 +166,11 @@ class WordCounter:
 
 def _sound_rows(path: Path) -> tuple[list[str], list[int]] | None:
     """All words and counts at once; None if a line is escaped or may be damaged, and each must be looked at."""
+    if path.suffix.lower() in COMPRESSIONS:
+        return None
     try:
-        text = path.read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError):
+        text = read_bounded(path, LARGEST_TEXT).decode("utf-8")
+    except (FileError, UnicodeDecodeError):
         return None
     if not text.endswith("\n") or text.startswith("\ufeff") or "\\" in text or "\r" in text:
         return None

@@ -2,7 +2,7 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from taxocaps.config import AtLeast, Between, Config
+from taxocaps.config import AtLeast, Between, Config, Search, SearchAmong
 
 __all__ = ["TrainingConfig"]
 
@@ -32,9 +32,9 @@ class TrainingConfig(Config):
 
     epochs: Annotated[int, Between(1, 100_000)] = 12
     min_steps: Annotated[int, Between(0, 1_000_000)] = 300
-    batch_size: Annotated[int, Between(1, 100_000)] = 32
-    learning_rate: Annotated[float, Between(1e-9, 10)] = 2e-3
-    vectors_rate: Annotated[float, Between(0, 1000)] = 16.0
+    batch_size: Annotated[int, Between(1, 100_000), SearchAmong(16, 32, 64)] = 32
+    learning_rate: Annotated[float, Between(1e-9, 10), Search(3e-4, 1e-2, log=True)] = 2e-3
+    vectors_rate: Annotated[float, Between(0, 1000), Search(1, 32, log=True)] = 16.0
     vectors_epsilon: Annotated[float, Between(1e-12, 1)] = 1e-4
     schedule: Literal["constant", "cosine"] = "cosine"
     warmup: Annotated[float, Between(0, 1)] = 0.1

@@ -3,11 +3,12 @@
 import contextlib
 import csv
 import logging
+import os
 import signal
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,7 +23,7 @@ from scipy.sparse import csr_array
 from taxocaps.errors import CheckpointError, ConfigError
 from taxocaps.files import atomic_text
 from taxocaps.progress import Progress, silent
-from taxocaps.results import FitReport
+from taxocaps.results import FitReport, Interim
 from taxocaps.training.batches import Inputs, loader
 from taxocaps.training.config import TrainingConfig
 from taxocaps.training.module import Objective, TrainingModule
@@ -52,6 +53,7 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
     seed: int = 0,
     resume: bool = False,
     progress: Progress = silent,
+    watch: Callable[[Interim], None] | None = None,
 ) -> FitReport:
     """Train an objective; afterwards it has the parameters of its best epoch, or of the last without validation.
 
@@ -65,6 +67,7 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
         seed: Random seed; on the same machine with one thread, the same seed gives the same parameters.
         resume: Continue from the last checkpoint in `folder`, if there is one.
         progress: Called at every step.
+        watch: Told how good each epoch is, after its checkpoint is written; it may raise an error to end training.
 
     Raises:
         CheckpointError: If a checkpoint cannot be read, or belongs to another network.
@@ -73,8 +76,11 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
     folder.mkdir(parents=True, exist_ok=True)
     history = History(folder / "history.csv")
     with _quiet_lightning(), torch.random.fork_rng(devices=()):
-        config = config.for_documents(len(training.labels.indptr) - 1)
-        trainer = _trainer(config, folder, [history, ShowProgress(progress)], validated=validation is not None)
+        config = _launched(config).for_documents(len(training.labels.indptr) - 1)
+        callbacks = [history, ShowProgress(progress)]
+        if watch is not None and validation is not None:
+            callbacks.append(_Watch(watch))
+        trainer = _trainer(config, folder, callbacks, validated=validation is not None)
         share = {"rank": trainer.global_rank, "processes": trainer.world_size}
         batches = loader(training.inputs, training.labels, config.batch_size, seed=seed, **share)
         held_out = None
@@ -175,11 +181,28 @@ class History(Callback):
             writer.writerows(self.rows)
 
 
+class _Watch(Callback):
+    """Tells of each epoch, once its checkpoint is written."""
+
+    def __init__(self, watch: Callable[[Interim], None]) -> None:
+        self._watch = watch
+
+    def on_train_epoch_end(self, trainer: Trainer, module: LightningModule) -> None:
+        found = trainer.callback_metrics
+        self._watch(Interim(trainer.current_epoch + 1, float(found["micro_f1"]), float(found["macro_f1"])))
+
+
 def check_device(name: str) -> None:
     """Raise an error if the device of an option is not available."""
     available = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if not available.get(name, True):
         raise ConfigError(f"training.device={name} is not available on this machine; use auto or cpu")
+
+
+def _launched(config: TrainingConfig) -> TrainingConfig:
+    """With as many devices as there are processes, if `torchrun` has started several, on one machine or on several."""
+    is_launched = "TORCHELASTIC_RUN_ID" in os.environ
+    return config.replace(devices=int(os.environ["WORLD_SIZE"])) if is_launched else config
 
 
 def _trainer(config: TrainingConfig, folder: Path, callbacks: list[Callback], *, validated: bool) -> Trainer:
@@ -189,9 +212,11 @@ def _trainer(config: TrainingConfig, folder: Path, callbacks: list[Callback], *,
         if config.patience is not None:
             stopping = EarlyStopping("micro_f1", mode="max", patience=config.patience, check_on_train_epoch_end=False)
             callbacks = [*callbacks, stopping]
+    machines = config.devices // int(os.environ.get("LOCAL_WORLD_SIZE", config.devices))
     return Trainer(
         accelerator=config.device if config.device != "cuda" else "gpu",
-        devices=config.devices,
+        devices=config.devices // machines,
+        num_nodes=machines,
         strategy="ddp" if config.devices > 1 else "auto",
         max_epochs=config.epochs,
         gradient_clip_val=config.clip,

@@ -1,30 +1,41 @@
 """The routes of the server, and how its parts are put together."""
 
 import asyncio
+import contextlib
 import dataclasses
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any
+from weakref import WeakKeyDictionary
 
 from fastapi import APIRouter, FastAPI, Query, Request, Response
 from pydantic import ValidationError
 from pydantic_core import to_json
 from starlette.concurrency import run_in_threadpool
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from taxocaps._version import __version__
-from taxocaps.errors import CorpusError, TaxoCapsError
+from taxocaps.errors import CorpusError, FileError, TaxoCapsError
 from taxocaps.explanations.explanation import Explanation
 from taxocaps.results import Prediction, TaxonomyView, plain
 from taxocaps.web import schemas
 from taxocaps.web.batching import Batcher
+from taxocaps.web.feedback import FeedbackDesk, feedback_routes
 from taxocaps.web.limits import BodyMiddleware, HostMiddleware, ServeConfig, TokenMiddleware, check_lengths, replay
 from taxocaps.web.observability import Log, Metrics, ObservabilityMiddleware
 from taxocaps.web.pages import PAGE_PATHS, docs_page, page_routes
+from taxocaps.web.reloading import Exchange, Outcome, Reloader, reload_routes
 from taxocaps.web.responses import ApiError, add_error_handlers, as_api_error, error_response, json_bytes, json_response
-from taxocaps.workflows.serve import ExplainJob, ServedModel, make_document, make_jobs
+from taxocaps.workflows.serve import (
+    ExplainJob,
+    Ranking,
+    RankJob,
+    ServedModel,
+    document_text,
+    make_document,
+    make_jobs,
+)
 
 __all__ = ["OPEN_PATHS", "Service"]
 
@@ -46,6 +57,9 @@ class Service:
         app: The ASGI application.
         draining: Whether the server is about to stop: requests that were accepted are finished, others refused.
         hosts: The names that the header Host may have; none allows any.
+        reloader: Replaces models.
+        exchange: Has the reloader replace a model for all workers; set by them.
+        retiring: Whether other workers have taken over: every connection is closed after its next response.
     """
 
     def __init__(
@@ -56,6 +70,7 @@ class Service:
         token: str | None = None,
         log: Log | None = None,
         workers: int = 1,
+        trust_code: bool = False,
     ) -> None:
         """Put the parts together.
 
@@ -65,19 +80,35 @@ class Service:
             token: The bearer token that clients must send, if any.
             log: Where requests are logged, if they are.
             workers: The number of processes that will serve, each with a copy of this object.
+            trust_code: Whether models that are loaded later may run tokenizers of their own.
         """
         self.models, self.config = dict(models), config or ServeConfig()
-        self.draining = False
+        self.draining = self.retiring = False
+        self._log = log
         self.hosts: frozenset[str] = frozenset()
-        self._batchers: dict[str, Batcher] = {}
-        routers = (_model_routes(self), _monitoring_routes(self))
+        self.reloader = Reloader(self.models, trust_code=trust_code)
+        self.exchange: Callable[[Exchange], Awaitable[Outcome]] = self._exchange_here
+        self._exchanging = asyncio.Lock()
+        self._batchers: dict[ServedModel, Batcher] = {}
+        self._desks = {
+            name: FeedbackDesk(model.feedback, self.config.queue)
+            for name, model in self.models.items()
+            if model.feedback is not None
+        }
+        routers = (
+            _model_routes(self),
+            reload_routes(self, _errors),
+            feedback_routes(self, _errors),
+            _monitoring_routes(self),
+        )
         api = self._api(routers)
         known = {route.path for router in (api, *routers) for route in router.routes if isinstance(route, Route)}
-        self.metrics = Metrics(sorted(known), self.models, workers)
+        self.metrics = Metrics(sorted(known), self.models, 2 * workers)  # new workers may take over from others
         inner: ASGIApp = BodyMiddleware(_PredictShortcut(api, self), self.config)
         if token is not None:
             inner = TokenMiddleware(inner, token, OPEN_PATHS)
         inner = HostMiddleware(inner, lambda: self.hosts)
+        inner = _RetiringMiddleware(inner, self)
         self.app = ObservabilityMiddleware(inner, self.metrics, log)
 
     def model(self, name: str | None) -> ServedModel:
@@ -92,16 +123,26 @@ class Service:
             raise ApiError(404, f"no model has this name; there are: {', '.join(self.models)}", "model")
         return self.models[name]
 
+    def desk(self, model: ServedModel) -> FeedbackDesk:
+        """Where corrections of a model are stored.
+
+        Raises:
+            ApiError: With 404, if they are not.
+        """
+        if model.name not in self._desks:
+            raise ApiError(404, "this server keeps no feedback for the model", "model")
+        return self._desks[model.name]
+
     async def predict(self, request: schemas.PredictRequest) -> Response:
         """Label documents, together with those of other clients."""
         model, documents = self.model(request.model), request.as_documents()
         check_lengths(documents, self.config, single=request.documents is None)
         self._refuse_if_draining()
         jobs = make_jobs(documents, request.options, self.config.batch)
-        predictions = await self._batchers[model.name].label(jobs)
+        predictions = await self._batcher(model).label(jobs)
         if len(predictions) <= _FEW:
-            return _prediction_response(model.name, predictions)
-        return await run_in_threadpool(_prediction_response, model.name, predictions)  # a large response takes time
+            return _prediction_response(model, predictions)
+        return await run_in_threadpool(_prediction_response, model, predictions)  # a large response takes time
 
     async def explain(self, request: schemas.ExplainRequest) -> Response:
         """Explain why a document gets its labels."""
@@ -113,10 +154,55 @@ class Service:
         self._refuse_if_draining()
         job = ExplainJob(make_document(dict(request)), request.options, self.config.explain_words)
         try:
-            explanation = await self._batchers[model.name].explain(job)
+            explanation = await self._batcher(model).explain(job)
         except CorpusError as error:  # it has too many words
             raise ApiError(413, str(error), field) from error
         return await run_in_threadpool(_explanation_response, explanation)
+
+    async def rank(self, model: ServedModel, job: RankJob) -> Ranking:
+        """In which order documents are worth reviewing."""
+        self._refuse_if_draining()
+        return await self._batcher(model).rank(job)
+
+    async def replace(self, wanted: Exchange) -> Outcome:
+        """Have another model answer in the place of one; requests that were accepted are answered by the old one.
+
+        Raises:
+            ApiError: If that was not possible; the old model stays.
+        """
+        outcome = await self.exchange(wanted)
+        if outcome.status != 200:
+            raise ApiError(outcome.status, outcome.message, outcome.field)
+        return outcome
+
+    def log_exchange(self, wanted: Exchange, outcome: Outcome) -> None:
+        """Say in the log which model answers now, or why that is the same as before."""
+        if self._log is not None:
+            is_new = outcome.status == 200
+            message = f"version {outcome.version} replaces {outcome.before}" if is_new else outcome.message
+            self._log({"level": "info" if is_new else "error", "message": f"{wanted.model}: {message}"})
+
+    async def reload_all(self) -> None:
+        """Load all models anew; the log says what became of it."""
+        for name in self.models:
+            with contextlib.suppress(ApiError):
+                await self.replace(Exchange(name))
+
+    async def _exchange_here(self, wanted: Exchange) -> Outcome:
+        """Replace a model of this process, which is the only one."""
+        async with self._exchanging:
+            outcome = await run_in_threadpool(self.reloader.run, wanted)
+            self.log_exchange(wanted, outcome)
+            for model in set(self._batchers) - set(self.models.values()):
+                await self._batchers.pop(model).close()
+        return outcome
+
+    def _batcher(self, model: ServedModel) -> Batcher:
+        """The thread of a model, and the jobs that wait for it."""
+        if model not in self._batchers:
+            observers = (partial(one, model.name) for one in (self.metrics.observe_batch, self.metrics.set_queue))
+            self._batchers[model] = Batcher(model.answer, self.config, *observers)
+        return self._batchers[model]
 
     def _refuse_if_draining(self) -> None:
         if self.draining:
@@ -143,14 +229,13 @@ class Service:
 
         return api
 
-    @asynccontextmanager
+    @contextlib.asynccontextmanager
     async def _lifespan(self, api: FastAPI) -> AsyncIterator[None]:
-        for name, model in self.models.items():
-            observers = (partial(one, name) for one in (self.metrics.observe_batch, self.metrics.set_queue))
-            self._batchers[name] = Batcher(model.answer, self.config, *observers)
         yield
         for batcher in self._batchers.values():
             await batcher.close()
+        for desk in self._desks.values():
+            desk.close()
 
 
 class _PredictShortcut:
@@ -182,10 +267,26 @@ class _PredictShortcut:
         await response(scope, receive, send)
 
 
-def _prediction_response(model: str, predictions: Sequence[Prediction]) -> Response:
+class _RetiringMiddleware:
+    """Has clients of a worker that others have replaced connect anew, to one of those, after their next response."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self._app, self._service = app, service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_last(message: Message) -> None:
+            if message["type"] == "http.response.start" and self._service.retiring:
+                message = {**message, "headers": [*message.get("headers", ()), (b"connection", b"close")]}
+            await send(message)
+
+        await self._app(scope, receive, send_last)
+
+
+def _prediction_response(model: ServedModel, predictions: Sequence[Prediction]) -> Response:
     """As JSON, document by document: to serialise all at once would block every other thread."""
     found = b",".join(to_json(prediction.as_dict()) for prediction in predictions)
-    body = b'{"model":%b,"predictions":[%b]}' % (json_bytes(model), found)
+    names = json_bytes(model.name), json_bytes(model.version)
+    body = b'{"model":%b,"version":%b,"predictions":[%b]}' % (*names, found)
     return Response(body, media_type="application/json")
 
 
@@ -213,8 +314,8 @@ def _errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 def _model_routes(service: Service) -> APIRouter:
     router = APIRouter(prefix="/v1", tags=["models"])
-    listing = _models_json(service)
-    taxonomies = {name: json_bytes(dataclasses.asdict(model.taxonomy)) for name, model in service.models.items()}
+    taxonomies: WeakKeyDictionary[ServedModel, bytes] = WeakKeyDictionary()  # large ones take long to write
+    reading = asyncio.Lock()
     predict_type = schemas.limited_predict_request(service.config.documents)
     explain_type = schemas.limited_explain_request(service.config.explain_labels)
 
@@ -230,19 +331,35 @@ def _model_routes(service: Service) -> APIRouter:
         request.state.documents = 1
         return await _unless_disconnected(request, service.explain(body))
 
+    @router.post("/text", response_model=schemas.TextResponse, responses=_errors())
+    async def text(body: schemas.TextRequest) -> Response:
+        """The text of a PDF, DOCX or HTML file, to be labelled then; one file is read at a time."""
+        async with reading:
+            return json_response({"text": await run_in_threadpool(_document_text, body)})
+
     @router.get("/taxonomy", response_model=TaxonomyView, responses=_errors(404))
     async def taxonomy(
         model: Annotated[str | None, Query(description="The name of a model; by default the first.")] = None,
     ) -> Response:
         """The taxonomy of a model: labels, their parents and their thresholds."""
-        return Response(taxonomies[service.model(model).name], media_type="application/json")
+        found = service.model(model)
+        if found not in taxonomies:
+            taxonomies[found] = await run_in_threadpool(lambda: json_bytes(dataclasses.asdict(found.taxonomy)))
+        return Response(taxonomies[found], media_type="application/json")
 
     @router.get("/models", response_model=schemas.ModelsResponse, responses=_errors())
     async def models() -> Response:
         """All models that are served with their metrics, and the limits of requests."""
-        return Response(listing, media_type="application/json")
+        return Response(_models_json(service), media_type="application/json")
 
     return router
+
+
+def _document_text(request: schemas.TextRequest) -> str:
+    try:
+        return document_text(request.content, request.name)
+    except FileError as error:
+        raise ApiError(422, str(error), "content") from error
 
 
 def _models_json(service: Service) -> bytes:

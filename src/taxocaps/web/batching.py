@@ -1,4 +1,4 @@
-"""One thread per model answers the requests of all clients: labels in batches, explanations one by one."""
+"""One thread per model answers the requests of all clients: labels in batches, all else one by one."""
 
 import asyncio
 import time
@@ -12,7 +12,7 @@ from taxocaps.explanations.explanation import Explanation
 from taxocaps.results import Prediction
 from taxocaps.web.limits import ServeConfig
 from taxocaps.web.responses import ApiError
-from taxocaps.workflows.serve import ExplainJob, Job, LabelJob
+from taxocaps.workflows.serve import ExplainJob, Job, LabelJob, Ranking, RankJob
 
 __all__ = ["Batcher"]
 
@@ -104,6 +104,16 @@ class Batcher:
         explanation: Explanation
         (explanation,) = await self._results([job], self._alone)
         return explanation
+
+    async def rank(self, job: RankJob) -> Ranking:
+        """In which order documents are worth reviewing.
+
+        Raises:
+            ApiError: As for `label`.
+        """
+        ranking: Ranking
+        (ranking,) = await self._results([job], self._alone)
+        return ranking
 
     def waiting(self) -> int:
         """The number of documents in the queues."""

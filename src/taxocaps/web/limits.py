@@ -6,6 +6,7 @@ why a server of this machine accepts only its own names.
 """
 
 import asyncio
+import contextlib
 import hmac
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -18,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from taxocaps.config import Between, Config
 from taxocaps.errors import ConfigError
 from taxocaps.web.responses import ApiError, error_response
-from taxocaps.workflows.config import resolve_sections
+from taxocaps.workflows.config import CorpusConfig, resolve_sections
 
 __all__ = [
     "LOOPBACK_NAMES",
@@ -29,12 +30,14 @@ __all__ = [
     "check_lengths",
     "find_token",
     "replay",
+    "resolve_queue_config",
     "resolve_serve_config",
 ]
 
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 _MOST_DISCARDED = 2**27
+_DISCARDED_PER_SECOND = 2**25
 _TOKEN_VARIABLE = "TAXOCAPS_TOKEN"
 _CHALLENGE = {"WWW-Authenticate": "Bearer", "Connection": "close"}
 
@@ -52,6 +55,7 @@ class ServeConfig(Config):
         batch: The most documents that are labelled at once.
         explain_words: The most words of a document that is explained: each distinct one costs a forward pass.
         explain_labels: The most labels that a request may ask to explain.
+        review: The most documents in the queue of reviewers.
     """
 
     section: ClassVar[str] = "serve"
@@ -65,6 +69,7 @@ class ServeConfig(Config):
     batch: Annotated[int, Between(1, 100_000)] = 64
     explain_words: Annotated[int, Between(1, 20_000)] = 2_000
     explain_labels: Annotated[int, Between(1, 1_000_000)] = 100
+    review: Annotated[int, Between(1, 1_000_000)] = 10_000
 
     def model_post_init(self, context: object, /) -> None:
         """Refuse a queue into which an allowed request can never fit."""
@@ -74,6 +79,7 @@ class ServeConfig(Config):
 
 class _Sections(Config):
     serve: ServeConfig = Field(default_factory=ServeConfig)
+    corpus: CorpusConfig = Field(default_factory=CorpusConfig)
 
 
 def resolve_serve_config(file: Path | None = None, overrides: Iterable[str] = ()) -> ServeConfig:
@@ -84,6 +90,11 @@ def resolve_serve_config(file: Path | None = None, overrides: Iterable[str] = ()
         overrides: Texts such as `serve.batch=64`.
     """
     return resolve_sections(_Sections, file, overrides).serve
+
+
+def resolve_queue_config(file: Path | None = None, overrides: Iterable[str] = ()) -> CorpusConfig:
+    """How the file of the queue is read: the section `corpus` of the same configuration."""
+    return resolve_sections(_Sections, file, overrides).corpus
 
 
 def check_lengths(documents: list[dict[str, Any]], config: ServeConfig, *, single: bool = False) -> None:
@@ -114,6 +125,7 @@ class BodyMiddleware:
     def __init__(self, app: ASGIApp, config: ServeConfig) -> None:
         """Wrap an application."""
         self._app, self._config = app, config
+        self._discarding = asyncio.Semaphore(1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
@@ -132,36 +144,47 @@ class BodyMiddleware:
     async def _read(self, scope: Scope, receive: Receive) -> bytes | None:
         """The body; None if the client disconnected."""
         limit, seconds = self._config.body_bytes, self._config.read_timeout
-        declared = _header(scope, b"content-length")
-        if declared.isdigit() and int(declared) > limit and _header(scope, b"expect").lower() == b"100-continue":
+        declared = _header(scope, b"content-length")[:20]
+        is_large = declared.isdigit() and int(declared) > limit
+        if is_large and _header(scope, b"expect").lower() == b"100-continue":
             raise _too_large(limit)  # the client asks before it sends
         try:
             async with asyncio.timeout(seconds):
-                body = await _collect(receive, limit)
+                body = bytearray() if is_large else await _collect(receive, limit)
         except TimeoutError as error:
             message = f"the request did not arrive within {seconds:g} seconds"
             raise ApiError(408, message, headers={"Connection": "close"}) from error
+        if is_large or (body and len(body) > limit):
+            await self._discard(receive, seconds)
+            raise _too_large(limit)
         if body:
-            _check_content(body, _header(scope, b"content-type"))
-        return body
+            _check_content(bytes(body), _header(scope, b"content-type"))
+        return None if body is None else bytes(body)
+
+    async def _discard(self, receive: Receive, seconds: float) -> None:
+        """Read on for a while, or the client would not see the response.
+
+        Only one body is discarded at a time, and not as fast as it comes: other clients have the server for themselves.
+        """
+        more, size = True, 0
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds), self._discarding:
+                while more and size < _MOST_DISCARDED:
+                    message = await receive()
+                    more, size = message.get("more_body", False), size + len(message.get("body", b""))
+                    await asyncio.sleep(len(message.get("body", b"")) / _DISCARDED_PER_SECOND)
 
 
-async def _collect(receive: Receive, limit: int) -> bytes | None:
-    """All chunks; those beyond the limit are read and discarded, or the client would not see the response."""
-    body, size, more = bytearray(), 0, True
-    while more:
+async def _collect(receive: Receive, limit: int) -> bytearray | None:
+    """The chunks of a body until there are more bytes than allowed; None if the client disconnected."""
+    body, more = bytearray(), True
+    while more and len(body) <= limit:
         message = await receive()
         if message["type"] == "http.disconnect":
             return None
-        chunk, more = message.get("body", b""), message.get("more_body", False)
-        size += len(chunk)
-        if size <= limit:
-            body += chunk
-        elif size > _MOST_DISCARDED:
-            break
-    if size > limit:
-        raise _too_large(limit)
-    return bytes(body)
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+    return body
 
 
 def _too_large(limit: int) -> ApiError:

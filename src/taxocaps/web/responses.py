@@ -8,7 +8,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from taxocaps.errors import TaxoCapsError
+from taxocaps.errors import FeedbackError, TaxoCapsError
 
 __all__ = [
     "INTERNAL_ERROR",
@@ -84,6 +84,8 @@ def as_api_error(error: Exception, method: str = "POST") -> ApiError:
             405: f"{method} is not allowed here; see /docs",
         }
         return ApiError(error.status_code, messages.get(error.status_code, str(error.detail)), headers=error.headers)
+    if isinstance(error, FeedbackError):
+        return ApiError(409, str(error)[:_LONGEST_MESSAGE])
     if isinstance(error, TaxoCapsError):  # a document that the model cannot read
         return ApiError(422, " ".join(str(error).split()))
     return INTERNAL_ERROR

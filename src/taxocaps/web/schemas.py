@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
+    Base64Bytes,
     BaseModel,
     ConfigDict,
     Field,
@@ -18,25 +19,40 @@ from pydantic_core import PydanticCustomError
 
 from taxocaps.config import Config, json_schema
 from taxocaps.errors import ConfigError
-from taxocaps.results import ModelCard, Prediction
+from taxocaps.feedback.store import Event, Verdict
+from taxocaps.results import ModelCard, Prediction, ScoredLabel
 from taxocaps.workflows.explain import ExplainOptions
 from taxocaps.workflows.predict import DecisionOptions
 
 __all__ = [
+    "BackRequest",
     "ErrorResponse",
+    "ExchangeResponse",
     "ExplainRequest",
+    "FeedbackRequest",
+    "FeedbackResponse",
     "HealthResponse",
     "ModelsResponse",
     "PredictRequest",
     "PredictResponse",
+    "QueueRequest",
+    "QueueResponse",
+    "QueuedResponse",
+    "ReloadRequest",
+    "RequestCorrection",
     "RequestLimits",
+    "TextRequest",
+    "TextResponse",
     "limited_explain_request",
+    "limited_feedback_request",
     "limited_predict_request",
+    "limited_queue_request",
 ]
 
 C = TypeVar("C", bound=Config)
 
 _LONGEST_NAME = 100
+_LONGEST_FILE_NAME = 1_000
 _AS_TRAINED = DecisionOptions()
 _DECISION = DecisionOptions.model_fields.keys()
 
@@ -204,10 +220,198 @@ def limited_explain_request(labels: int) -> type[ExplainRequest]:
     return create_model("ExplainRequest", __base__=ExplainRequest, __doc__=ExplainRequest.__doc__, labels=(kind, field))
 
 
+_Checked = AfterValidator(_without_surrogates)
+_Name = Annotated[str, Field(min_length=1, max_length=_LONGEST_NAME), _Checked]
+_Version = Annotated[str, Field(max_length=_LONGEST_NAME), _Checked]
+_Id = Annotated[str, Field(max_length=1_000), _Checked]
+_Number = Annotated[float, Field(allow_inf_nan=False)]
+_Readable = Annotated[str, Field(min_length=1), _Checked]
+
+
+class ReviewDocument(_Request):
+    """A document for reviewers: a text that they can read, and other fields that stay with it."""
+
+    id: _Id | None = Field(None, description="An id; by default the document's position, counted from 1.")
+    text: _Readable
+    fields: dict[_Text, _Text | int | _Number | bool | None] = Field(
+        {}, max_length=_LONGEST_NAME, description="Other fields, such as a title; they come back with the corrections."
+    )
+
+
+class RequestCorrection(_Request):
+    """What a reviewer says about a label of a document, about a document, or about an earlier correction."""
+
+    key: _Name = Field(
+        description="Any text that no other correction has, such as a UUID: what is sent again is added once."
+    )
+    verdict: Verdict = Field(description="accept, reject or add a label; done with a document; or undo a correction.")
+    reviewer: _Name = Field(description="Who says it.")
+    document: ReviewDocument | None = Field(None, description="The document, unless the verdict is undo.")
+    label: _Text | None = Field(None, description="The label, for accept, reject and add.")
+    suggested: Annotated[list[_Text], Field(fail_fast=True)] | None = Field(
+        None, description="For done: the labels that were suggested; those that were not rejected are kept."
+    )
+    undoes: _Name | None = Field(None, description="For undo: the key of the correction that does not count.")
+    version: _Version | None = Field(
+        None, description="The version of the model that suggested the labels; by default of the one that is served."
+    )
+
+    @model_validator(mode="after")
+    def _complete(self) -> "RequestCorrection":
+        needed = {"done": {"document", "suggested"}, "undo": {"undoes"}}.get(self.verdict, {"document", "label"})
+        for name in ("document", "label", "suggested", "undoes"):
+            if (getattr(self, name) is not None) != (name in needed):
+                raise ValueError(f"{self.verdict} {'needs' if name in needed else 'has no'} {name}")
+        if self.document is not None and not self.document.id:
+            raise ValueError("the document needs an id")
+        return self
+
+
+class FeedbackRequest(_Request):
+    """Corrections, which are added all or none."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "corrections": [
+                        {
+                            "key": "7f9c24e8",
+                            "verdict": "reject",
+                            "reviewer": "Ann",
+                            "document": {"id": "1", "text": "The striker scored for his club."},
+                            "label": "business",
+                        }
+                    ]
+                }
+            ]
+        }
+    )
+
+    corrections: Annotated[list[RequestCorrection], Field(fail_fast=True, min_length=1)]
+    model: _Text | None = Field(None, description="The name of a model; by default the first that is served.")
+
+
+def limited_feedback_request(corrections: int) -> type[FeedbackRequest]:
+    """`FeedbackRequest` with at most so many corrections."""
+    kind = Annotated[list[RequestCorrection], Field(fail_fast=True, min_length=1, max_length=corrections)]
+    field = Field(description="What reviewers say.")
+    return create_model(
+        "FeedbackRequest", __base__=FeedbackRequest, __doc__=FeedbackRequest.__doc__, corrections=(kind, field)
+    )
+
+
+class QueueRequest(_Request):
+    """Documents that are to be reviewed."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"documents": [{"id": "1", "text": "The striker scored for his club."}]}]}
+    )
+
+    documents: Annotated[list[ReviewDocument], Field(fail_fast=True, min_length=1)]
+    model: _Text | None = Field(None, description="The name of a model; by default the first that is served.")
+
+
+def limited_queue_request(documents: int) -> type[QueueRequest]:
+    """`QueueRequest` with at most so many documents."""
+    kind = Annotated[list[ReviewDocument], Field(fail_fast=True, min_length=1, max_length=documents)]
+    field = Field(description="The documents.")
+    return create_model("QueueRequest", __base__=QueueRequest, __doc__=QueueRequest.__doc__, documents=(kind, field))
+
+
+class BackRequest(_Request):
+    """Which model is to be the one again that it was before."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{}]})
+
+    model: _Text | None = Field(None, description="The name of a model; by default the first that is served.")
+
+
+class ReloadRequest(BackRequest):
+    """Which model is to be loaded anew."""
+
+    folder: _Name | None = Field(
+        None,
+        description="The name of a folder beside that of the model; by default the one that the server started with.",
+    )
+
+
+class FeedbackResponse(BaseModel):
+    """What reviewers have said."""
+
+    model: str
+    events: list[Event]
+
+
+class QueueReason(BaseModel):
+    """Why a document is worth reviewing: the label that it may teach most about, and its doubt in bits."""
+
+    label: str | None
+    name: str | None
+    score: float
+    doubt: float
+
+
+class QueuedDocument(BaseModel):
+    """A document of the queue, the labels that the model suggests, and what reviewers have said so far."""
+
+    document: ReviewDocument
+    is_reviewed: bool
+    version: str
+    labels: list[ScoredLabel]
+    reason: QueueReason
+    events: list[Event]
+
+
+class QueueResponse(BaseModel):
+    """Documents of the queue, and how many are open, reviewed and in it at all."""
+
+    model: str
+    version: str
+    sizes: dict[Literal["open", "reviewed", "all"], int]
+    documents: list[QueuedDocument]
+
+
+class QueuedResponse(BaseModel):
+    """How many documents were put into the queue."""
+
+    model: str
+    documents: int
+
+
+class TextRequest(BaseModel):
+    """A document as a file.
+
+    Attributes:
+        name: The name of the file, whose suffix tells what it is: .pdf, .docx, .html or .htm.
+        content: Its bytes in Base64.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Annotated[str, Field(min_length=1, max_length=_LONGEST_FILE_NAME), AfterValidator(_without_surrogates)]
+    content: Base64Bytes
+
+
+class TextResponse(BaseModel):
+    """The text of a document."""
+
+    text: str
+
+
+class ExchangeResponse(BaseModel):
+    """The version of the model that answers now, and of the one that answered before."""
+
+    model: str
+    version: str
+    before: str
+
+
 class PredictResponse(BaseModel):
     """The labels of all documents, in the order of the request."""
 
     model: str
+    version: str
     predictions: list[Prediction]
 
 

@@ -165,7 +165,7 @@ def _without_upgrade(data: bytes) -> bytes:
 
 
 class Server(uvicorn.Server):
-    """A service on a socket; SIGTERM and Ctrl-C stop it gracefully, a second Ctrl-C at once."""
+    """A service on a socket; SIGTERM and Ctrl-C stop it gracefully, a second Ctrl-C at once. SIGHUP reloads models."""
 
     def __init__(
         self, service: Service, announce: Callable[[], None] = lambda: None, lifeline: int | None = None
@@ -193,11 +193,12 @@ class Server(uvicorn.Server):
                 timeout_graceful_shutdown=math.ceil(limits.read_timeout + limits.timeout) + 1,
             )
         )
-        self._service, self.announce, self._lifeline = service, announce, lifeline
+        self.service, self.announce, self._lifeline = service, announce, lifeline
+        self._tasks: set[asyncio.Task[None]] = set()
 
     def serve_on(self, listener: Listener) -> None:
         """Serve until stopped."""
-        self._service.hosts = own_names(listener)
+        self.service.hosts = own_names(listener)
         logger = logging.getLogger("uvicorn.error")
         handler = JsonHandler(logging.WARNING)
         logger.addHandler(handler)
@@ -216,17 +217,26 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start to listen, and announce it."""
         await super().startup(sockets)
+        loop = asyncio.get_running_loop()
         if self._lifeline is not None:
-            asyncio.get_running_loop().add_reader(self._lifeline, self.stop)
+            loop.add_reader(self._lifeline, self.stop)
+        if threading.current_thread() is threading.main_thread() and hasattr(signal, "SIGHUP"):
+            loop.add_signal_handler(signal.SIGHUP, self.hang_up)
         if self.started:
             self.announce()
 
+    def hang_up(self) -> None:
+        """At SIGHUP, load all models anew."""
+        task = asyncio.ensure_future(self.service.reload_all())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
     def stop(self) -> None:
         """Accept no more requests, finish those that were accepted, and end."""
-        self._service.draining = True
+        self.service.draining = True
         self.should_exit = True
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop at a signal."""
-        self._service.draining = True
+        self.service.draining = True
         super().handle_exit(sig, frame)

@@ -2,20 +2,25 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Protocol
+from tempfile import TemporaryDirectory
+from typing import Any, Literal, Protocol, Self
 
 from taxocaps.corpus.readers import CorpusConfig, ReadReport
-from taxocaps.corpus.shards import cut, nothing_read, total_size
-from taxocaps.errors import MissingExtraError, ModelError, TaxoCapsError, UnfinishedError, WriteError
+from taxocaps.corpus.shards import InputFile, cut, nothing_read, total_size
+from taxocaps.errors import ConfigError, MissingExtraError, ModelError, TaxoCapsError, UnfinishedError, WriteError
 from taxocaps.files import atomic_text
 from taxocaps.progress import Pace, Progress
-from taxocaps.workflows.processes import map_in_processes
+from taxocaps.registry import import_extra
+from taxocaps.workflows.cluster import map_on_cluster, pack, unpack
+from taxocaps.workflows.processes import check_jobs, map_in_processes
 
 __all__ = [
+    "Engine",
+    "EngineKind",
     "Outcome",
     "RecordedWork",
     "ShardWork",
@@ -32,6 +37,44 @@ _FATAL = (WriteError, ModelError, MissingExtraError)
 
 _FAILURES = 10
 """If so many shards fail before any is done, the rest is not tried: an option is wrong, not a file."""
+
+
+EngineKind = Literal["processes", "ray"]
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Who does bulk work: processes of this machine, or actors of a Ray cluster.
+
+    Attributes:
+        kind: `processes` or `ray`.
+        jobs: The number of processes or actors; None for as many as there are cores.
+        address: The address of a Ray cluster; None to start one on this machine.
+    """
+
+    kind: EngineKind = "processes"
+    jobs: int | None = None
+    address: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what does not fit together, before any work.
+
+        Raises:
+            ConfigError: For options of another engine, or an unknown one.
+            MissingExtraError: If Ray is not installed.
+        """
+        if self.kind not in ("processes", "ray"):
+            raise ConfigError(f"--engine must be one of processes, ray; got {self.kind!r}")
+        if self.kind == "ray":
+            import_extra("ray", "--engine ray")
+        elif self.address is not None:
+            raise ConfigError("--address is that of a Ray cluster; give --engine ray, too")
+        check_jobs(self.jobs)
+
+    @property
+    def processes(self) -> int:
+        """The number of processes on this machine."""
+        return check_jobs(self.jobs)
 
 
 class ShardWork(Protocol):
@@ -51,6 +94,13 @@ class ShardWork(Protocol):
 
     def is_there(self, index: int) -> bool:
         """Whether the result of a shard is on disk."""
+
+    @property
+    def model(self) -> Path | None:
+        """The folder of the model that is needed."""
+
+    def elsewhere(self, folder: Path, model: Path | None) -> Self:
+        """The same for another machine, where results go into another folder, and the model is in another one."""
 
 
 @dataclass(frozen=True)
@@ -89,15 +139,21 @@ class RecordedWork:
     work: ShardWork
 
     def __call__(self, numbered: tuple[int, Any]) -> Outcome:
-        """Do the work of a shard, unless it is done."""
+        """Do the work of a shard, unless it is done, and record it."""
         index, shard = numbered
-        path = record_path(self.folder, index)
+        return self.recorded(self.do(index, shard, self.known(index)))
+
+    def known(self, index: int) -> dict[str, Any]:
+        """What is recorded of a shard, if its result is there."""
+        return read_record(record_path(self.folder, index)) if self.work.is_there(index) else {}
+
+    def do(self, index: int, shard: Any, known: Mapping[str, Any]) -> Outcome:
+        """Do the work of a shard, unless what is known of it says that it is done."""
         try:
             key = hashlib.sha256(f"{self.key} {shard.digest()}".encode()).hexdigest()
-            record = read_record(path)
-            if record.get("key") == key and self.work.is_there(index):
-                return Outcome(index, shard.size, record, is_new=False)
-            path.unlink(missing_ok=True)
+            if known.get("key") == key:
+                return Outcome(index, shard.size, dict(known), is_new=False)
+            self.forget(index)
             report = ReadReport()
             counts = self.work(index, shard, report)
             record = {"key": key, **counts, "skipped": report.skipped, "problems": report.messages}
@@ -105,9 +161,53 @@ class RecordedWork:
             raise
         except TaxoCapsError as error:
             return Outcome(index, shard.size, None, error=error)
-        with atomic_text(path) as file:
-            json.dump(record, file)
         return Outcome(index, shard.size, record)
+
+    def forget(self, index: int) -> None:
+        """Remove the record of a shard that is about to change."""
+        record_path(self.folder, index).unlink(missing_ok=True)
+
+    def recorded(self, outcome: Outcome) -> Outcome:
+        """Record what was done, now that the result is there."""
+        if outcome.is_new and outcome.record is not None:
+            with atomic_text(record_path(self.folder, outcome.index)) as file:
+                json.dump(outcome.record, file)
+        return outcome
+
+
+@dataclass(frozen=True)
+class _NodeWork:
+    """Recorded work on a node of a cluster: done in a folder of its own, whose files are handed back."""
+
+    recorded: RecordedWork
+    unpacked: Path | None = None
+
+    @property
+    def model(self) -> Path | None:
+        return self.recorded.work.model
+
+    def with_model(self, folder: Path) -> "_NodeWork":
+        return replace(self, unpacked=folder)
+
+    def __call__(self, item: tuple[int, Any, Mapping[str, Any]]) -> tuple[Outcome, bytes | None]:
+        with TemporaryDirectory() as name:
+            folder = Path(name)
+            work = replace(self.recorded, folder=folder, work=self.recorded.work.elsewhere(folder, self.unpacked))
+            outcome = work.do(*item)
+            return outcome, pack(folder) if outcome.is_new and outcome.record is not None else None
+
+
+def _outcomes(work: RecordedWork, shards: Iterable[Any], engine: Engine) -> Iterator[Outcome]:
+    """What becomes of shards, in their order."""
+    if engine.kind == "processes":
+        yield from map_in_processes(work, enumerate(shards), engine.processes)
+        return
+    items = ((index, shard, work.known(index)) for index, shard in enumerate(shards))
+    for outcome, files in map_on_cluster(_NodeWork(work), items, engine.jobs, engine.address):
+        if files is not None:
+            work.forget(outcome.index)
+            unpack(files, work.folder)
+        yield work.recorded(outcome)
 
 
 def record_path(folder: Path, index: int) -> Path:
@@ -134,13 +234,13 @@ class ShardedInput:
         is_one: Whether there is only one shard, which is not worth a process of its own.
     """
 
-    files: Sequence[Path]
+    files: Sequence[InputFile]
     shards: Iterable[Any]
     size: int | None
     is_one: bool
 
 
-def shards_of(files: Sequence[Path], config: CorpusConfig) -> ShardedInput:
+def shards_of(files: Sequence[InputFile], config: CorpusConfig) -> ShardedInput:
     """The shards of files."""
     shards = cut(files, config)
     first = list(islice(shards, 2))
@@ -173,18 +273,18 @@ class Totals:
 def run_shards(
     work: RecordedWork,
     given: ShardedInput,
-    jobs: int,
+    engine: Engine,
     *,
     stage: str,
     progress: Progress,
     finished: Callable[[Outcome], None] = lambda outcome: None,
 ) -> Totals:
-    """Do the work of all shards, in several processes.
+    """Do the work of all shards, in several processes or on a cluster; a single shard is done in this process.
 
     Args:
         work: What is done with each.
         given: The shards.
-        jobs: The number of processes.
+        engine: Who does it.
         stage: What the work is called in progress reports.
         progress: Told how many documents are done, how fast, and how long it will take.
         finished: Called for each shard that is done, in order, up to the first that fails.
@@ -194,7 +294,7 @@ def run_shards(
         CorpusError: If there are no documents.
     """
     totals, failures, pace = Totals(), list[TaxoCapsError](), Pace(given.size)
-    for outcome in map_in_processes(work, enumerate(given.shards), 1 if given.is_one else jobs):
+    for outcome in _outcomes(work, given.shards, Engine(jobs=1) if given.is_one else engine):
         if outcome.record is None:
             assert outcome.error is not None
             failures.append(outcome.error)

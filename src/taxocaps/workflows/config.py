@@ -87,6 +87,24 @@ class RunConfig:
         named = {"model": self.model, "preset": self.preset, "seed": self.seed, "corpus": self.corpus.as_mapping()}
         return {**named, **self.options.as_mapping()}
 
+    def changed(self, options: Mapping[str, Any]) -> "RunConfig":
+        """The same with other values of some options, by their full keys.
+
+        Raises:
+            ConfigError: For an unknown key or a value that is not allowed.
+        """
+        changes = [nested(key, value) for key, value in options.items()]
+        found = _run_config([self.as_mapping(), *changes])
+        return replace(found, start=self.start, given=merge(self.given, *changes), overrides=self.overrides)
+
+    def given_as_yaml(self) -> str:
+        """What was given, with model, preset and seed, as the text of a YAML file; all else are defaults."""
+        import yaml
+
+        whole = self.as_mapping()
+        named = {key: whole[key] for key in ("model", "preset", "seed")}
+        return str(yaml.safe_dump({**named, **_picked(whole, self.given)}, sort_keys=False, allow_unicode=True))
+
     def as_yaml(self) -> str:
         """All keys as the text of a YAML file."""
         import yaml
@@ -256,6 +274,16 @@ def config_schema(model: str = DEFAULT_MODEL, preset: str = "default") -> dict[s
         "title": f"taxocaps configuration of {model}",
         "properties": {**named["properties"], **options["properties"]},
         "$defs": {**named.get("$defs", {}), **options.get("$defs", {})},
+    }
+
+
+def _picked(whole: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of the keys that are given, as validation has converted them."""
+    return {
+        key: _picked(whole[key], value)
+        if isinstance(value, Mapping) and isinstance(whole[key], Mapping)
+        else whole[key]
+        for key, value in given.items()
     }
 
 

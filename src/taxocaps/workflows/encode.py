@@ -2,22 +2,22 @@
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from taxocaps._version import __version__
 from taxocaps.config import fingerprint
 from taxocaps.corpus.readers import ReadReport
-from taxocaps.corpus.shards import SHARD_BYTES, Shard, nothing_read
+from taxocaps.corpus.shards import SHARD_BYTES, InputFile, Shard, nothing_read
 from taxocaps.encoding.documents import DocumentEncoder
 from taxocaps.encoding.store import check_words, is_store, merge_stores, write_store
 from taxocaps.errors import FileError, WriteError
 from taxocaps.progress import Progress, silent
-from taxocaps.workflows.bulk import RecordedWork, ShardedInput, run_shards, shards_of
+from taxocaps.workflows.bulk import Engine, EngineKind, RecordedWork, ShardedInput, run_shards, shards_of
 from taxocaps.workflows.config import EncodeConfig, refuse_both, resolve_encode_config
 from taxocaps.workflows.folders import WorkFolder, resume_hint
-from taxocaps.workflows.processes import check_jobs, once
+from taxocaps.workflows.processes import once
 from taxocaps.workflows.sources import Input, input_files, open_documents
 
 __all__ = ["EncodeReport", "encode"]
@@ -50,13 +50,15 @@ class EncodeReport:
     problems: tuple[str, ...]
 
 
-def encode(
+def encode(  # noqa: PLR0913 - a front door: each argument stands for itself
     corpus: Input,
     out: Path | str,
     config: EncodeConfig | None = None,
     *,
     overwrite: bool = False,
     jobs: int | None = None,
+    engine: EngineKind = "processes",
+    address: str | None = None,
     progress: Progress = silent,
     tell: Callable[[str], None] = lambda message: None,
     **options: object,
@@ -73,7 +75,9 @@ def encode(
         out: The folder to make.
         config: How a model reads documents; by default as the default model does, changed by `options`.
         overwrite: Whether an `out` that exists is replaced, once the new one is complete.
-        jobs: The number of processes; by default one per core.
+        jobs: The number of processes, or of actors; by default one per core.
+        engine: `processes` of this machine, or `ray`: actors of a Ray cluster.
+        address: The address of the cluster, such as `auto`; by default one is started on this machine.
         progress: Told where the work stands.
         tell: Told what a person should know, such as the time that a pre-trained encoder will take.
         options: Options by name, such as `model="SVM"` or `graph__window=4`.
@@ -81,13 +85,13 @@ def encode(
     Returns:
         Counts of what was encoded and left out.
     """
-    out, jobs = Path(out), check_jobs(jobs)
+    out, workers = Path(out), Engine(engine, jobs, address)
     refuse_both(config, options)
     config = config or resolve_encode_config(options=options)
     files = input_files(corpus, config.corpus)
     _check_target(out, overwrite)
     config.encoder()  # what is missing is told before anything is read
-    task = _Task(files, config, jobs, ReadReport(), progress, tell)
+    task = _Task(files, config, workers, ReadReport(), progress, tell)
     try:
         with WorkFolder(out) as work:
             manifest = _encode(task, work)
@@ -111,9 +115,9 @@ def encode(
 class _Task:
     """What is to be encoded, and how; `reading` counts invalid records."""
 
-    files: Sequence[Path]
+    files: Sequence[InputFile]
     config: EncodeConfig
-    jobs: int
+    engine: Engine
     reading: ReadReport
     progress: Progress
     tell: Callable[[str], None]
@@ -121,11 +125,12 @@ class _Task:
 
 def _encode(task: _Task, work: WorkFolder) -> Mapping[str, Any]:
     """Make the store; returns its manifest."""
-    corpus, encoder = task.config.corpus, task.config.encoder(task.jobs)
+    corpus, encoder = task.config.corpus, task.config.encoder(task.engine.processes)
     kept: Any = {"cache": work.kept, "source": str(task.files[0]), "progress": task.progress, "tell": task.tell}
-    if is_store(task.files[0]):
-        check_words(task.files[0], encoder.pipeline)
-        return write_store(open_documents(task.files[0], None, corpus), encoder, work.result, **kept)
+    source = task.files[0]
+    if isinstance(source, Path) and is_store(source):
+        check_words(source, encoder.pipeline)
+        return write_store(open_documents(source, None, corpus), encoder, work.result, **kept)
     given = shards_of(task.files, corpus)
     if not given.is_one:
         return _encode_shards(task, given, work)
@@ -146,7 +151,7 @@ def _encode_shards(task: _Task, given: ShardedInput, work: WorkFolder) -> Mappin
     totals = run_shards(
         records,
         given,
-        task.jobs,
+        task.engine,
         stage="encoding documents",
         progress=task.progress,
         finished=lambda outcome: parts.append(_part(work.kept, outcome.index)),
@@ -177,6 +182,13 @@ class _ShardEncoder:
 
     def is_there(self, index: int) -> bool:
         return is_store(_part(self.folder, index))
+
+    @property
+    def model(self) -> Path | None:
+        return None
+
+    def elsewhere(self, folder: Path, model: Path | None) -> "_ShardEncoder":
+        return replace(self, folder=folder)
 
 
 def _part(folder: Path, index: int) -> Path:

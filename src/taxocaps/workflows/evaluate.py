@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taxocaps.corpus.document import Document
+from taxocaps.corpus.frames import as_path, is_frame
 from taxocaps.corpus.label_names import LabelResolver
 from taxocaps.corpus.labels import Classes, LabelLists, collect_classes, label_matrix
 from taxocaps.corpus.readers import CorpusConfig, ReadReport
@@ -23,19 +24,23 @@ from taxocaps.progress import Pace, Progress, silent
 from taxocaps.scorers.model import FittedModel
 from taxocaps.scorers.persistence import load_model
 from taxocaps.taxonomy.readers import read_taxonomy
+from taxocaps.workflows.bulk import Engine, EngineKind
+from taxocaps.workflows.cluster import map_on_cluster
 from taxocaps.workflows.predict import as_model
-from taxocaps.workflows.processes import check_jobs, map_in_processes, once
-from taxocaps.workflows.sources import Input, encoded_shard, input_files, input_shards, listed_documents
+from taxocaps.workflows.processes import map_in_processes, once
+from taxocaps.workflows.sources import encoded_shard, input_files, input_shards, listed_documents
 
 __all__ = ["evaluate", "evaluate_predictions", "evaluate_scores"]
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0913 - a front door: each argument stands for itself
     model: Any,
-    documents: Input,
+    documents: Any,
     *,
     corpus: CorpusConfig | None = None,
     jobs: int | None = None,
+    engine: EngineKind = "processes",
+    address: str | None = None,
     trust_code: bool = False,
     progress: Progress = silent,
 ) -> Evaluation:
@@ -43,21 +48,27 @@ def evaluate(
 
     Args:
         model: The folder of a model, or a fitted classifier.
-        documents: A file or folder of labelled documents, a pattern, a list of such paths, or a store.
+        documents: A file or folder of labelled documents, a pattern, a list of such paths, a store, or a frame of
+            pandas or polars.
         corpus: How to read files.
-        jobs: The number of processes that score documents; by default one per core. Few documents are scored in this
-            process, as are those of a model without a folder.
+        jobs: The number of processes, or of actors, that score documents; by default one per core. Few documents are
+            scored in this process, as are those of a model without a folder.
+        engine: `processes` of this machine, or `ray`: actors of a Ray cluster.
+        address: The address of the cluster, such as `auto`; by default one is started on this machine.
         trust_code: Whether code that the model names may be run.
         progress: Told where the work stands.
     """
-    corpus, jobs = corpus or CorpusConfig(), check_jobs(jobs)
+    if is_frame(documents):
+        with as_path(documents) as path:
+            return evaluate(model, path, corpus=corpus, jobs=jobs, trust_code=trust_code, progress=progress)
+    corpus, workers = corpus or CorpusConfig(), Engine(engine, jobs, address)
     files = input_files(documents, corpus)
     fitted = as_model(model, trust_code=trust_code)
     given = input_shards(files, corpus)
     if given.is_one or not isinstance(model, str | Path):
         results: Iterable[ScoredShard] = (score_shard(fitted, shard, corpus) for shard in given.shards)
     else:
-        results = map_in_processes(ShardScorer(Path(model), corpus, trust_code), given.shards, jobs)
+        results = _scored(ShardScorer(Path(model), corpus, trust_code), given.shards, workers)
     pace, report = Pace(given.size), ReadReport()
     scores, labels = [np.zeros((0, len(fitted.classes)), np.float32)], list[tuple[str, ...]]()
     for found in results:
@@ -68,9 +79,15 @@ def evaluate(
         progress("labelling documents", len(labels), None, pace.note)
     if not labels:
         raise nothing_read(files, corpus, report)
-    _check_labelled(files[0], labels)
+    _check_labelled(str(files[0]), labels)
     progress("labelling documents", len(labels), len(labels))
     return evaluate_scores(fitted, labels, np.concatenate(scores))
+
+
+def _scored(scorer: "ShardScorer", shards: Iterable[Any], engine: Engine) -> "Iterable[ScoredShard]":
+    if engine.kind == "ray":
+        return map_on_cluster(scorer, shards, engine.jobs, engine.address)
+    return map_in_processes(scorer, shards, engine.processes)
 
 
 @dataclass(frozen=True)
@@ -91,6 +108,10 @@ class ShardScorer:
     model: Path
     corpus: CorpusConfig
     trust_code: bool
+
+    def with_model(self, folder: Path) -> "ShardScorer":
+        """The same with the model in another folder."""
+        return replace(self, model=folder)
 
     def __call__(self, shard: Any) -> ScoredShard:
         """Score the documents of a shard."""
@@ -149,7 +170,7 @@ def evaluate_predictions(
     )
 
 
-def _check_labelled(path: Path, labels: Sequence[Sequence[str]]) -> None:
+def _check_labelled(path: Path | str, labels: Sequence[Sequence[str]]) -> None:
     if not any(labels):
         raise CorpusError(f"{path}: no document carries a label; there is nothing to measure against")
 
@@ -184,7 +205,7 @@ def _row(path: Path, number: int, line: str) -> tuple[str | None, tuple[str, ...
         if not isinstance(labels, list):
             raise TypeError("labels must be a list")
         names = tuple(str(one if isinstance(one, str) else one["label"]) for one in labels)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CorpusError(
             f'{path}, line {number}: not a prediction; it must look like {{"id": "7", "labels": [{{"label": "a", '
             '"score": 0.9}]}'

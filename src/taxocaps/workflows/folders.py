@@ -9,6 +9,7 @@ from typing import Any, Literal, Self
 
 from filelock import FileLock, Timeout
 
+from taxocaps.encoding.store import is_store
 from taxocaps.errors import CheckpointError, FileError, TaxoCapsError, UnfinishedError, WriteError
 from taxocaps.files import atomic_text
 from taxocaps.scorers.model_folder import file_names, is_model, read_versions
@@ -150,6 +151,16 @@ class TrainingFolder:
         self._lock.release()
         if error is not None and self._out.is_dir() and not any(self._out.iterdir()):
             self._out.rmdir()
+
+    def stores(self) -> dict[str, Path]:
+        """The stores that the first process has made, for the others: all map the same files.
+
+        There are some if the first process started this one, which it does when it begins to train. Where `torchrun`
+        starts all processes at once, each makes its own.
+        """
+        if self.is_first_process or "TORCHELASTIC_RUN_ID" in os.environ:
+            return {}
+        return {path.name: path for path in (self._hidden / "stores").glob("*") if is_store(path)}
 
     def check_sources(self, hashes: dict[str, str]) -> None:
         """Make sure that a resumed run has the documents that it had before, and note those of a new one.

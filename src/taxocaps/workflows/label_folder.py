@@ -11,6 +11,8 @@ from typing import Any, Self
 
 from filelock import FileLock
 
+from taxocaps.corpus.remote import RemoteFile
+from taxocaps.corpus.shards import InputFile
 from taxocaps.errors import FileError, UnfinishedError
 from taxocaps.files import atomic_text
 from taxocaps.workflows.bulk import Outcome, read_record, record_path
@@ -40,7 +42,7 @@ class RunIdentity:
     options: Mapping[str, Any]
 
     @classmethod
-    def of(cls, version: str, model: str, files: Sequence[Path], options: Mapping[str, Any]) -> Self:
+    def of(cls, version: str, model: str, files: Sequence[InputFile], options: Mapping[str, Any]) -> Self:
         """The identity of a run over files."""
         heads = {f"{number}: {path.name}": _head(path) for number, path in enumerate(files)}
         return cls(version, model, heads, options)
@@ -67,7 +69,9 @@ class RunIdentity:
         return None
 
 
-def _head(path: Path) -> str:
+def _head(path: InputFile) -> str:
+    if isinstance(path, RemoteFile):
+        return path.stamp()
     if not path.is_file():
         return ""
     with path.open("rb") as file:

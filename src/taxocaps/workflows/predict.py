@@ -3,30 +3,33 @@
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, overload
 
 from taxocaps._version import __version__
 from taxocaps.corpus.document import Document
+from taxocaps.corpus.frames import frame_documents, is_frame
 from taxocaps.corpus.readers import CorpusConfig, ReadReport
+from taxocaps.corpus.remote import is_url
+from taxocaps.corpus.shards import InputFile
 from taxocaps.encoding.documents import EncodedDocuments
 from taxocaps.encoding.store import is_store
 from taxocaps.errors import ConfigError, ModelError
 from taxocaps.files import atomic_text, digest, refuse_same_file
 from taxocaps.progress import Progress, silent
-from taxocaps.results import Prediction
+from taxocaps.results import Prediction, Predictions
 from taxocaps.scorers.decision import DecisionOptions
 from taxocaps.scorers.model import FittedModel
 from taxocaps.scorers.persistence import load_model, save_model
-from taxocaps.workflows.bulk import RecordedWork, Totals, run_shards
+from taxocaps.workflows.bulk import Engine, EngineKind, RecordedWork, Totals, run_shards
 from taxocaps.workflows.folders import read_versions
-from taxocaps.workflows.label_files import LABEL_FILES, LabelFormat, Output, Row, as_json, check_kept, output_of
+from taxocaps.workflows.label_files import LABEL_FILES, LabelFormat, Output, Row, as_json, check_kept, output_of, staged
 from taxocaps.workflows.label_folder import LabelFolder, RunIdentity, part_path, shard_path
-from taxocaps.workflows.processes import check_jobs, once
+from taxocaps.workflows.processes import once
 from taxocaps.workflows.sources import Input, encoded_shard, encoded_stream, input_files, input_shards
 
 __all__ = ["DecisionOptions", "PredictReport", "as_model", "predict", "predict_documents", "predict_file"]
@@ -69,7 +72,7 @@ def predict(
     corpus: CorpusConfig | None = None,
     trust_code: bool = False,
     **options: Any,
-) -> Iterator[Prediction]: ...
+) -> Predictions: ...
 
 
 @overload
@@ -92,21 +95,21 @@ def predict(
     corpus: CorpusConfig | None = None,
     trust_code: bool = False,
     **options: Any,
-) -> Iterator[Prediction] | PredictReport:
+) -> Predictions | PredictReport:
     """Label documents: as a stream, of which a few hundred are in memory at a time, or in bulk to files.
 
     Args:
         model: The folder of a model, or a fitted classifier.
         documents: A file, folder or store of documents, a pattern such as `news/*.jsonl`, or a list of such paths; or,
-            without `output`, texts, lists of ready tokens, or documents.
+            without `output`, texts, lists of ready tokens, documents, or a frame of pandas or polars.
         output: The file or folder to write, see `predict_file`; by default labels are returned as they are found.
         corpus: How to read files.
         trust_code: Whether code that the model names may be run.
         options: Which labels documents get: `top_k`, `threshold`, `at_least`, `hierarchy`; with `output` also `jobs`,
-            `format`, `overwrite` and `progress`, see `predict_file`.
+            `engine`, `address`, `format`, `overwrite` and `progress`, see `predict_file`.
 
     Returns:
-        The labels of each document, or with `output` a report.
+        The labels of each document, one after the other or as a frame (`Predictions`), or with `output` a report.
     """
     is_path = isinstance(documents, str | Path) or _is_paths(documents)
     if output is not None:
@@ -119,16 +122,18 @@ def predict(
     files = input_files(documents, corpus) if is_path else []
     fitted = as_model(model, trust_code=trust_code)
     if is_path:
-        return _predictions(fitted, _streams(files, fitted, corpus, ReadReport()), wanted)
-    return predict_documents(fitted, map(_as_document, documents), wanted)
+        return Predictions(_predictions(fitted, _streams(files, fitted, corpus, ReadReport()), wanted))
+    given = frame_documents(documents, corpus) if is_frame(documents) else map(_as_document, documents)
+    return Predictions(predict_documents(fitted, given, wanted))
 
 
-_BULK = ("jobs", "format", "overwrite", "progress")
+_BULK = ("jobs", "engine", "address", "format", "overwrite", "progress")
 """The options of `predict_file` that `predict` passes on."""
 
 
 def _is_paths(documents: Any) -> bool:
-    return isinstance(documents, list | tuple) and bool(documents) and all(isinstance(one, Path) for one in documents)
+    is_list = isinstance(documents, list | tuple) and bool(documents)
+    return is_list and all(isinstance(one, Path) or is_url(one) for one in documents)
 
 
 def predict_documents(
@@ -146,12 +151,15 @@ def predict_file(  # noqa: PLR0913 - a front door: each argument stands for itse
     *,
     corpus: CorpusConfig | None = None,
     jobs: int | None = None,
+    engine: EngineKind = "processes",
+    address: str | None = None,
     format: LabelFormat | None = None,
     overwrite: bool = False,
     trust_code: bool = False,
     progress: Progress = silent,
+    show: Callable[[Prediction], None] | None = None,
 ) -> PredictReport:
-    """Label the documents of files or a store, in several processes, and write the labels.
+    """Label the documents of files or a store, in several processes or on a cluster, and write the labels.
 
     The input is divided into shards, and each shard of labels is complete and recorded once it is written: when the
     work is interrupted, the same call continues from there and ends with the same bytes. A file appears when it is
@@ -160,36 +168,44 @@ def predict_file(  # noqa: PLR0913 - a front door: each argument stands for itse
 
     Args:
         model: The folder of a model, or a fitted classifier.
-        source: Files in any format, folders, patterns, or a store; `-` for standard input.
+        source: Files in any format, folders, patterns, URLs, or a store; `-` for standard input.
         output: A file (`.parquet`, or JSONL, compressed if it ends in `.gz`, `.xz` or `.zst`); a folder, with a slash
-            at the end or without a suffix; or `-` for standard output.
+            at the end or without a suffix; a URL of either; or `-` for standard output.
         options: Which labels documents get.
         corpus: How to read the documents, and which of their fields are written with the labels.
-        jobs: The number of processes; by default one per core. Input of one shard is done in this process.
+        jobs: The number of processes, or of actors; by default one per core. Input of one shard is done in this
+            process.
+        engine: `processes` of this machine, or `ray`: actors of a Ray cluster.
+        address: The address of the cluster, such as `auto`; by default one is started on this machine.
         format: The format of a folder, `jsonl` or `parquet`.
         overwrite: Begin anew where another run was interrupted, or has filled a folder.
         trust_code: Whether code that the model names may be run.
         progress: Told how many documents are done, how fast, and how long it will take.
+        show: Prints labels in place of JSON where `output` is `-`.
 
     Raises:
         UnfinishedError: If some shards cannot be read, after all others are done.
         FileError: If the output belongs to another model, other documents or other options.
     """
-    begin, corpus, jobs = time.monotonic(), corpus or CorpusConfig(), check_jobs(jobs)
+    begin, corpus, workers = time.monotonic(), corpus or CorpusConfig(), Engine(engine, jobs, address)
     files = input_files(source, corpus)
     check_kept(corpus.kept_fields)
     if corpus.keep and is_store(files[0]):
         raise ConfigError(f"{files[0]}: a store has no fields to keep but ids; give the documents, or leave out --keep")
     if _is_stream(output):
-        totals = _predict_stream(as_model(model, trust_code=trust_code), files, output, options, corpus, progress)
+        fitted, totals = as_model(model, trust_code=trust_code), Totals()
+        rows = _rows(fitted, _streams(files, fitted, corpus, totals.reading), options)
+        _write_stream(rows, output, totals, progress, show if str(output) == "-" else None)
     else:
-        target = output_of(output, format)
-        for file in files:
-            refuse_same_file(file, target.path)
         with ExitStack() as stack:
+            local = stack.enter_context(staged(output, overwrite=overwrite)) if is_url(output) else output
+            target = output_of(local, format)
+            for file in files:
+                if isinstance(file, Path):
+                    refuse_same_file(file, target.path)
             folder = model if isinstance(model, str | Path) else stack.enter_context(_saved(as_model(model)))
             task = _Task(Path(folder), target, options or DecisionOptions(), corpus, trust_code)
-            totals = _predict_shards(task, files, jobs, overwrite=overwrite, progress=progress)
+            totals = _predict_shards(task, files, workers, overwrite=overwrite, progress=progress)
     counts = {name: totals.counts.get(name, 0) for name in ("documents", "labels", "without_words", "without_labels")}
     skipped, problems = totals.reading.skipped, tuple(totals.reading.messages)
     return PredictReport(
@@ -200,27 +216,30 @@ def predict_file(  # noqa: PLR0913 - a front door: each argument stands for itse
 def _is_stream(output: Path | str) -> bool:
     """Whether an output is read while it is written: standard output, a pipe or a device."""
     path = Path(output)
+    if is_url(output):
+        return False
     return str(output) == "-" or (path.exists() and not path.is_file() and not path.is_dir())
 
 
-def _predict_stream(
-    model: FittedModel,
-    files: Sequence[Path],
+def _write_stream(
+    rows: Iterable[Row],
     output: Path | str,
-    options: DecisionOptions | None,
-    corpus: CorpusConfig,
+    totals: Totals,
     progress: Progress,
-) -> Totals:
-    totals = Totals()
+    show: Callable[[Prediction], None] | None,
+) -> None:
     with atomic_text(Path(output)) if str(output) != "-" else nullcontext(sys.stdout) as file:
-        for document, prediction in _rows(model, _streams(files, model, corpus, totals.reading), options):
-            file.write(as_json(prediction, prediction.id, document.kept))
+        for document, prediction in rows:
+            if show is not None:
+                show(prediction)
+            else:
+                file.write(as_json(prediction, prediction.id, document.kept))
             _count(totals.counts, document, prediction)
             if totals.counts["documents"] % _CHUNK == 0:
                 file.flush()  # whoever reads a pipe is waiting
                 progress(_STAGE, totals.counts["documents"])
-    progress(_STAGE, totals.counts["documents"], totals.counts["documents"])
-    return totals
+    done = totals.counts.get("documents", 0)
+    progress(_STAGE, done, done)
 
 
 @dataclass(frozen=True)
@@ -234,7 +253,9 @@ class _Task:
     trust_code: bool
 
 
-def _predict_shards(task: _Task, files: Sequence[Path], jobs: int, *, overwrite: bool, progress: Progress) -> Totals:
+def _predict_shards(
+    task: _Task, files: Sequence[InputFile], engine: Engine, *, overwrite: bool, progress: Progress
+) -> Totals:
     identity = _identity(task, files)
     given = input_shards(files, task.corpus)
     with LabelFolder(task.output, identity, overwrite=overwrite) as folder:
@@ -242,7 +263,7 @@ def _predict_shards(task: _Task, files: Sequence[Path], jobs: int, *, overwrite:
         totals = run_shards(
             RecordedWork(folder.work, identity.key, task.corpus, labeller),
             given,
-            jobs,
+            engine,
             stage=_STAGE,
             progress=progress,
             finished=folder.add,
@@ -251,7 +272,7 @@ def _predict_shards(task: _Task, files: Sequence[Path], jobs: int, *, overwrite:
     return totals
 
 
-def _identity(task: _Task, files: Sequence[Path]) -> RunIdentity:
+def _identity(task: _Task, files: Sequence[InputFile]) -> RunIdentity:
     read_versions(task.model)
     hashes = (digest(task.model / name) for name in ("versions.json", "thresholds.json"))
     options = {**task.options.as_mapping(), **task.corpus.as_mapping(), "output-format": task.output.format}
@@ -292,6 +313,14 @@ class _ShardLabeller:
         output = self.task.output
         is_published = output.is_folder and part_path(output, index).exists()
         return is_published or shard_path(self.folder, output, index).exists()
+
+    @property
+    def model(self) -> Path | None:
+        return self.task.model
+
+    def elsewhere(self, folder: Path, model: Path | None) -> "_ShardLabeller":
+        assert model is not None
+        return replace(self, task=replace(self.task, model=model), folder=folder)
 
     def _counted(self, rows: Iterable[Row], counts: dict[str, int]) -> Iterator[Row]:
         for document, prediction in rows:
@@ -335,10 +364,12 @@ def as_model(model: Any, *, trust_code: bool = False) -> FittedModel:
 
 
 def _streams(
-    files: Sequence[Path], model: FittedModel, corpus: CorpusConfig | None, report: ReadReport
+    files: Sequence[InputFile], model: FittedModel, corpus: CorpusConfig | None, report: ReadReport
 ) -> Iterator[EncodedDocuments]:
     """The documents of files or a store as a model reads them, some at a time."""
     for path in files:
+        if not isinstance(path, Path):
+            raise ConfigError(f"{path}: documents at URLs are labelled in bulk; give --output")
         yield from encoded_stream(path, model.scorer.encoder, corpus, size=_CHUNK, report=report, model=model.name)
 
 

@@ -1,19 +1,30 @@
-"""Models that wait for documents: loaded once, they label what many clients ask at once, and explain one by one."""
+"""Models that wait for documents: loaded once, they label what many clients ask at once, and explain one by one.
+
+They also say which documents are most worth a review, for the queue of reviewers.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
 
-from taxocaps.corpus.document import Document
-from taxocaps.errors import ConfigError
+import numpy as np
+
+from taxocaps.compiled import expect_much_work
+from taxocaps.corpus.document import Document, document_name
+from taxocaps.corpus.document_files import DOCUMENT_SUFFIXES, text_of
+from taxocaps.corpus.readers import CorpusConfig, read_documents
+from taxocaps.errors import ConfigError, CorpusError, FileError
 from taxocaps.explanations.explain import ExplainOptions, explain_document
 from taxocaps.explanations.explanation import Explanation
+from taxocaps.feedback.store import FeedbackStore, Suggestion, feedback_path
 from taxocaps.results import ModelCard, Prediction, TaxonomyView
+from taxocaps.reviewing.batch import choose_next, doubt, pool_scores
 from taxocaps.scorers.decision import DecisionOptions
 from taxocaps.scorers.model import FittedModel
+from taxocaps.scorers.model_folder import model_version
 from taxocaps.scorers.persistence import load_model
 
 __all__ = [
@@ -23,17 +34,24 @@ __all__ = [
     "Explanation",
     "Job",
     "LabelJob",
+    "RankJob",
+    "Ranking",
     "ServedModel",
     "answer_jobs",
+    "arrange_queue",
+    "document_text",
     "load_models",
+    "load_served",
     "make_document",
     "make_jobs",
+    "read_queue",
 ]
 
 
-_FIRST = "A text to begin with. "
-_MANY = 10_000
-"""So often, it is long enough for compiled code, which takes a second to load: not while clients wait."""
+_FIRST = "A text to begin with."
+_CHOSEN = 200
+"""Documents of the queue that are chosen one after the other; those after them are ordered by doubt alone."""
+_PORTION = 256
 
 
 @dataclass(frozen=True)
@@ -69,14 +87,29 @@ class ExplainJob:
         return 1
 
 
-Job = LabelJob | ExplainJob
+@dataclass(frozen=True)
+class RankJob:
+    """Documents that are to be reviewed: what the model suggests, and in which order they are worth a look."""
+
+    is_alone: ClassVar[bool] = True
+
+    documents: tuple[Document, ...]
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+
+Ranking = tuple[tuple[Document, Suggestion], ...]
+"""Documents in the order in which they are worth reviewing, with what the model says about them."""
+
+Job = LabelJob | ExplainJob | RankJob
 """What clients want. Jobs that are not alone are answered together."""
 
-Answer = tuple[Prediction, ...] | Explanation | Exception
-"""What becomes of a job: the labels of its documents, their explanation, or why there is none."""
+Answer = tuple[Prediction, ...] | Explanation | Ranking | Exception
+"""What becomes of a job: the labels of its documents, their explanation or order, or why there is none."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ServedModel:
     """A model as a server sees it.
 
@@ -85,47 +118,124 @@ class ServedModel:
         card: What it is and how good it is.
         taxonomy: Its labels.
         answer: Answers either one job or some that are not alone; to be called by one thread at a time.
+        folder: Where it was loaded from.
+        feedback: The file in which corrections of its labels are stored, if they are.
     """
 
     name: str
     card: ModelCard
     taxonomy: TaxonomyView
     answer: Callable[[Sequence[Job]], Sequence[Answer]]
+    folder: Path = Path()
+    feedback: Path | None = None
+
+    @property
+    def version(self) -> str:
+        """Its version, which other models of the same name do not have."""
+        return self.card.version
 
     @cached_property
     def labels(self) -> frozenset[str]:
         """The labels that the model can give."""
         return frozenset(one.label for one in self.taxonomy.labels if one.threshold is not None)
 
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """The names of all labels of the taxonomy, which reviewers may give."""
+        return {one.label: one.name for one in self.taxonomy.labels if one.label not in self.taxonomy.roots}
 
-def load_models(folders: Sequence[Path], *, trust_code: bool = False) -> dict[str, ServedModel]:
+
+def load_models(
+    folders: Sequence[Path], *, trust_code: bool = False, feedback: Path | None = None
+) -> dict[str, ServedModel]:
     """Load models, and label a text with each: the first takes long, for tables are read and kernels compiled.
 
     Args:
         folders: The folders of the models, which become their names.
         trust_code: Whether tokenizers that the models name may be run.
+        feedback: The file in which corrections are stored; by default each model has one beside its folder.
 
     Returns:
         The models by name, in the order given.
 
     Raises:
         ConfigError: If two folders have the same name.
+        FileError: If `feedback` cannot be written, or is something else.
         ModelError: If a folder holds no model that can be used.
     """
     models: dict[str, ServedModel] = {}
+    if feedback is not None:
+        FeedbackStore(feedback).close()  # a wrong path is told at once, not when the first correction comes
     for folder in folders:
         name = folder.resolve().name
         if name in models:
             raise ConfigError(
                 f"{folder}: another model is called {name!r} too; models go by the names of their folders"
             )
-        fitted = load_model(folder, trust_code=trust_code)
-        models[name] = ServedModel(name, fitted.card(name), fitted.taxonomy_view(name), partial(answer_jobs, fitted))
-    for model in models.values():
-        (answer,) = model.answer([LabelJob((Document(_FIRST * _MANY, id="1"),))])
-        if isinstance(answer, Exception):
-            raise answer
+        models[name] = load_served(name, folder, feedback or feedback_path(folder), trust_code=trust_code)
     return models
+
+
+def load_served(name: str, folder: Path, feedback: Path | None = None, *, trust_code: bool = False) -> ServedModel:
+    """Load a model, and label a text with it.
+
+    Args:
+        name: By which clients ask for it.
+        folder: Its folder.
+        feedback: The file in which corrections are stored.
+        trust_code: Whether a tokenizer that the model names may be run.
+
+    Raises:
+        ModelError: If the folder holds no model that can be used.
+    """
+    fitted = load_model(folder, trust_code=trust_code)
+    card = replace(fitted.card(name), version=model_version(folder))
+    answer = partial(answer_jobs, fitted, version=card.version)
+    model = ServedModel(name, card, fitted.taxonomy_view(name), answer, folder, feedback)
+    expect_much_work()  # so that kernels are loaded now, and not while clients wait
+    _answer(model, LabelJob((Document(_FIRST, id="1"),)))
+    return model
+
+
+def _answer(model: ServedModel, job: Job) -> Any:
+    """The answer of a model to one job."""
+    (answer,) = model.answer([job])
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
+def read_queue(file: Path, config: CorpusConfig, most: int) -> list[Document]:
+    """The documents of a file that are to be reviewed; those without an id are called by their positions.
+
+    Raises:
+        CorpusError: If one has no text that a reviewer could read, or there are too many.
+    """
+    found: list[Document] = []
+    for number, document in enumerate(read_documents(file, config), 1):
+        if not document.text:
+            raise CorpusError(f"{file}: {document_name(document.id, number)}: has no text that a reviewer could read")
+        if number > most:
+            raise CorpusError(f"{file}: has more than {most:,} documents; give fewer, or set serve.review=NUMBER")
+        found.append(Document(document.text, document.id or str(number), kept=document.kept))
+    return found
+
+
+def arrange_queue(model: ServedModel, documents: Sequence[Document] = ()) -> None:
+    """Let a model say in which order the documents of its queue are worth reviewing, and what it suggests for each.
+
+    Args:
+        model: The model; nobody else may use it meanwhile.
+        documents: Documents that are added to the queue, unless they are reviewed already.
+    """
+    if model.feedback is None or not (documents or model.feedback.exists()):
+        return
+    with FeedbackStore(model.feedback) as store:
+        new = [one for one in documents if not any(event.verdict == "done" for event in store.live(one))]
+        waiting = store.queue()
+        if new or any(one.suggestion.version != model.version for one in waiting):
+            known = {(one.id, one.text): one for one in (*(one.document for one in waiting), *new)}
+            store.enqueue(_answer(model, RankJob(tuple(known.values()))))
 
 
 def make_jobs(documents: Sequence[Mapping[str, Any]], options: DecisionOptions, most: int) -> list[LabelJob]:
@@ -140,27 +250,47 @@ def make_jobs(documents: Sequence[Mapping[str, Any]], options: DecisionOptions, 
     return [LabelJob(tuple(made[start : start + most]), options) for start in range(0, len(made), most)]
 
 
+def document_text(content: bytes, name: str) -> str:
+    """The text of a file that a client has sent.
+
+    Raises:
+        FileError: If it is damaged or has no text, or the suffix of its name is not that of a document.
+    """
+    suffix = Path(name).suffix.lower()
+    if suffix not in DOCUMENT_SUFFIXES:
+        raise FileError(f"{name}: is none of {', '.join(DOCUMENT_SUFFIXES)}; send the text itself")
+    return text_of(content, suffix, name)
+
+
 def make_document(given: Mapping[str, Any], name: str | None = None) -> Document:
-    """A document from `text` or `tokens`, and `id`; without one it is called by `name`."""
+    """A document from `text` or `tokens`, `id` and `fields`; without an id it is called by `name`."""
     tokens = given.get("tokens")
-    return Document(given.get("text") or "", given.get("id") or name, tokens=None if tokens is None else tuple(tokens))
+    return Document(
+        given.get("text") or "",
+        given.get("id") or name,
+        tokens=None if tokens is None else tuple(tokens),
+        kept=given.get("fields") or None,
+    )
 
 
-def answer_jobs(model: FittedModel, jobs: Sequence[Job]) -> list[Answer]:
-    """Explain a document, or label those of all jobs together; a job that cannot be done spoils no other.
+def answer_jobs(model: FittedModel, jobs: Sequence[Job], version: str = "") -> list[Answer]:
+    """Explain a document, order some, or label those of all jobs together; a job that cannot be done spoils no other.
 
     Args:
         model: The model.
         jobs: What was asked: one job, or some that are not alone.
+        version: The version of the model.
     """
     try:
         if isinstance(jobs[0], ExplainJob):
             return [_explain(model, jobs[0])]
+        if isinstance(jobs[0], RankJob):
+            return [_rank(model, jobs[0].documents, version)]
         return _label_together(model, [job for job in jobs if isinstance(job, LabelJob)])
     except Exception as error:  # whatever it is, it is the answer to the job that caused it
         if len(jobs) == 1:
             return [error]
-    return [answer for job in jobs for answer in answer_jobs(model, [job])]
+    return [answer for job in jobs for answer in answer_jobs(model, [job], version)]
 
 
 def _explain(model: FittedModel, job: ExplainJob) -> Explanation:
@@ -182,3 +312,23 @@ def _label_together(model: FittedModel, jobs: Sequence[LabelJob]) -> list[Answer
         answers |= {id(job): tuple(islice(found, len(job))) for job in alike}
         start = stop
     return [answers[id(job)] for job in jobs]
+
+
+def _rank(model: FittedModel, documents: Sequence[Document], version: str) -> Ranking:
+    pool = model.scorer.encoder.encode(documents)
+    own = pool_scores(model, pool)
+    best, doubts = choose_next(model, pool, _CHOSEN, scores=own), doubt(own)
+    reasons = dict(zip(best.documents.tolist(), best.labels.tolist(), strict=True))
+    rest = [row for row in np.argsort(-doubts, kind="stable").tolist() if row not in reasons]
+    found: list[Prediction] = []
+    for start in range(0, len(documents), _PORTION):
+        part = slice(start, start + _PORTION)
+        found += model.predictions(documents[part], own[part])
+
+    def suggestion(row: int) -> Suggestion:
+        column = reasons.get(row, -1)
+        label = model.classes.names[column] if column >= 0 else None
+        score = float(own[row, column]) if column >= 0 else 0.0
+        return Suggestion(version, tuple(one.as_dict() for one in found[row].labels), label, score, float(doubts[row]))
+
+    return tuple((documents[row], suggestion(row)) for row in (*reasons, *rest))

@@ -11,7 +11,7 @@ import numpy as np
 
 from taxocaps.corpus import shards
 from taxocaps.corpus.document import Document
-from taxocaps.corpus.readers import CorpusConfig, ReadReport, read_documents
+from taxocaps.corpus.readers import CorpusConfig, ReadReport, describe_file, read_documents
 from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
 from taxocaps.encoding.store import is_store, open_store, read_manifest
 from taxocaps.errors import CorpusError
@@ -30,24 +30,27 @@ __all__ = [
     "listed_documents",
     "open_documents",
     "read_source",
+    "recognised_lines",
 ]
 
-Input = Path | str | Sequence[Path]
-"""A file, a folder, a pattern such as `news/*.jsonl`, or several of these."""
+Input = Path | str | Sequence[Path | str]
+"""A file, a folder, a pattern such as `news/*.jsonl`, a URL, or several of these."""
 
 
-def input_files(given: Input, corpus: CorpusConfig | None = None) -> list[Path]:
+def input_files(given: Input, corpus: CorpusConfig | None = None) -> list[shards.InputFile]:
     """The files that an input stands for, each once; or the one store that it is.
 
     Raises:
         FileError: If something is not there.
         CorpusError: If a store is given beside others.
     """
-    paths = [Path(given)] if isinstance(given, str | Path) else list(given)
+    paths = [given] if isinstance(given, str | Path) else list(given)
     stores = [path for path in paths if is_store(path)]
     if stores and len(paths) > 1:
         raise CorpusError(f"{stores[0]}: is a store, which is read by itself; give it alone")
-    files = paths if stores else shards.input_files(paths, corpus or CorpusConfig())
+    if stores:
+        return [Path(stores[0])]
+    files = shards.input_files(paths, corpus or CorpusConfig())
     if not files:
         raise CorpusError("no input was given; give a file of documents")
     return files
@@ -113,11 +116,11 @@ class StoreShard:
         return _selected(open_documents(self.path, encoder, corpus, model=model), self.start, self.stop, size)
 
 
-def input_shards(files: Sequence[Path], corpus: CorpusConfig) -> ShardedInput:
+def input_shards(files: Sequence[shards.InputFile], corpus: CorpusConfig) -> ShardedInput:
     """The shards of files, or of a store."""
-    if not is_store(files[0]):
-        return shards_of(files, corpus)
     path = files[0]
+    if not isinstance(path, Path) or not is_store(path):
+        return shards_of(files, corpus)
     count = len(open_documents(path, None, corpus))
     starts = range(0, count, shards.SHARD_DOCUMENTS)
     found = [StoreShard(path, start, min(start + shards.SHARD_DOCUMENTS, count)) for start in starts]
@@ -168,6 +171,13 @@ def _selected(store: EncodedDocuments, start: int, stop: int, size: int) -> Iter
     for begin in range(start, stop, size):
         part = store.select(np.arange(begin, min(begin + size, stop)))
         yield replace(part, documents=list(islice(listing, len(part))))
+
+
+def recognised_lines(given: Input, corpus: CorpusConfig | None = None, *, unusual: bool = False) -> Iterator[str]:
+    """What was recognised in the first few files of an input, in one line each for people; nothing of stores."""
+    for path in input_files(given, corpus)[:3]:
+        if isinstance(path, Path) and not is_store(path) and (line := describe_file(path, corpus, unusual=unusual)):
+            yield line
 
 
 def listed_documents(path: Path, corpus: CorpusConfig | None = None) -> Iterator[Document]:
