@@ -4,6 +4,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from itertools import pairwise
 
 import networkx
 import networkx as nx
@@ -86,7 +87,7 @@ def test_matrices_of_nothing_have_their_shape(lists):
 
 def test_ancestors_need_a_taxonomy():
     for action in (lambda: collect_classes(LISTS, None, "add"), lambda: label_matrix(LISTS, ("film",), None, "add")):
-        with pytest.raises(ConfigError, match=r"labels\.ancestors = add needs a taxonomy"):
+        with pytest.raises(ConfigError, match="--ancestors add needs a taxonomy"):
             action()
 
 
@@ -102,7 +103,7 @@ def test_an_unknown_label_names_document_neighbour_and_choices():
         resolve_labels([("sport",), ("film", "tenis", "zz")], TREE, ids=["a", "b"])
     assert str(caught.value) == (
         "document 'b': the label 'tenis' is not in the taxonomy (nearest: 'tennis'), nor is 1 other label; "
-        "correct them, or set labels.unknown to add or drop"
+        "correct them, or say --unknown-labels add or drop"
     )
     with pytest.raises(CorpusError, match=r"^document 2: the label 'qqq' is not in the taxonomy; "):
         resolve_labels([(), ("qqq",)], TREE)
@@ -166,7 +167,7 @@ def test_a_name_of_several_labels_is_ambiguous():
         resolve_labels([("S",), ("Games",)], NAMED, ids=["a", "b"])
     assert str(caught.value) == (
         "document 'b': the label 'Games' is ambiguous, the alternative name of 'S' and 'F'; "
-        "give the id, or set labels.unknown to add or drop"
+        "give the id, or say --unknown-labels add or drop"
     )
     dropped = resolve_labels([("S", "Games")], NAMED, "drop")
     assert (dropped.labels, dropped.unknown) == ((("S",),), {"Games": 1})
@@ -283,6 +284,24 @@ def test_by_hand():
     assert rows(made.full_closure, TOPICS.names)[1] == {"trade", "energy", "oil", "crude"}
     assert made.has_all_ancestors(csr_array(np.array([[1, 1, 1, 0], [0, 0, 0, 1]], bool)))
     assert not made.has_all_ancestors(csr_array(np.array([[1, 1, 0, 0]], bool)))
+
+
+@given(classes(), st.data())
+def test_closures_of_some_labels_leave_out_the_others(made, data):
+    columns = data.draw(st.sets(st.sampled_from(range(len(made)))) if len(made) else st.just(set()))
+    full, some = made.full_closure.toarray(), made.full_closure_of(columns).toarray()
+    assert some.tolist() == [
+        row if column in columns else [False] * len(row) for column, row in enumerate(full.tolist())
+    ]
+
+
+def test_the_ancestors_of_few_labels_are_few_however_deep_the_taxonomy():
+    sizes = []
+    for depth in (300, 3_000):
+        names = tuple(f"l{level}" for level in range(depth))
+        chain = Classes(names, Taxonomy.from_edges([("root", "l0"), *pairwise(names)]))
+        sizes.append(chain.full_closure_of([depth - 1, depth // 2]).nnz)
+    assert np.log10(sizes[1] / sizes[0]) <= 1.1
 
 
 def test_names_of_chosen_labels():

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
+from taxocaps.compiled import pays
 from taxocaps.corpus.labels import Classes
 from taxocaps.linear.config import LinearConfig
 from taxocaps.progress import Progress, silent
@@ -30,8 +31,8 @@ SparseRow: TypeAlias = tuple[NDArray[np.int32], NDArray[np.float32]]
 
 _CELLS = 4_000_000
 """Margins that are computed at a time."""
-_FEW_FEATURES = 4_096
-"""Features of documents up to which scipy multiplies: compiled code takes a while to load."""
+_SAVED = 1e-8
+"""CPU seconds that compiled code saves for each multiplication of sparse matrices."""
 _MOST_DENSE = 25_000_000
 """Weights that are kept dense for predicting, zeros included; 100 MB."""
 
@@ -178,7 +179,9 @@ def dense_product(rows: csr_array, others: csr_array | NDArray[np.float32]) -> N
     if not isinstance(others, csr_array):
         found: NDArray[np.float32] = rows @ others
         return found
-    if rows.nnz < _FEW_FEATURES:
+    if not pays(
+        "taxocaps.linear.kernels:add_sparse_products", _SAVED * rows.nnz * others.nnz / max(1, others.shape[0])
+    ):
         product: NDArray[np.float32] = (rows @ others).toarray()
         return product
     from taxocaps.linear.kernels import add_sparse_products

@@ -12,9 +12,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from taxocaps.compiled import expect_much_work
 from taxocaps.corpus.document import Document, document_name
+from taxocaps.corpus.document_files import DOCUMENT_SUFFIXES, text_of
 from taxocaps.corpus.readers import CorpusConfig, read_documents
-from taxocaps.errors import ConfigError, CorpusError
+from taxocaps.errors import ConfigError, CorpusError, FileError
 from taxocaps.explanations.explain import ExplainOptions, explain_document
 from taxocaps.explanations.explanation import Explanation
 from taxocaps.feedback.store import FeedbackStore, Suggestion, feedback_path
@@ -37,6 +39,7 @@ __all__ = [
     "ServedModel",
     "answer_jobs",
     "arrange_queue",
+    "document_text",
     "load_models",
     "load_served",
     "make_document",
@@ -45,9 +48,7 @@ __all__ = [
 ]
 
 
-_FIRST = "A text to begin with. "
-_MANY = 10_000
-"""So often, it is long enough for compiled code, which takes a second to load: not while clients wait."""
+_FIRST = "A text to begin with."
 _CHOSEN = 200
 """Documents of the queue that are chosen one after the other; those after them are ordered by doubt alone."""
 _PORTION = 256
@@ -159,9 +160,12 @@ def load_models(
 
     Raises:
         ConfigError: If two folders have the same name.
+        FileError: If `feedback` cannot be written, or is something else.
         ModelError: If a folder holds no model that can be used.
     """
     models: dict[str, ServedModel] = {}
+    if feedback is not None:
+        FeedbackStore(feedback).close()  # a wrong path is told at once, not when the first correction comes
     for folder in folders:
         name = folder.resolve().name
         if name in models:
@@ -188,7 +192,8 @@ def load_served(name: str, folder: Path, feedback: Path | None = None, *, trust_
     card = replace(fitted.card(name), version=model_version(folder))
     answer = partial(answer_jobs, fitted, version=card.version)
     model = ServedModel(name, card, fitted.taxonomy_view(name), answer, folder, feedback)
-    _answer(model, LabelJob((Document(_FIRST * _MANY, id="1"),)))
+    expect_much_work()  # so that kernels are loaded now, and not while clients wait
+    _answer(model, LabelJob((Document(_FIRST, id="1"),)))
     return model
 
 
@@ -243,6 +248,18 @@ def make_jobs(documents: Sequence[Mapping[str, Any]], options: DecisionOptions, 
     """
     made = [make_document(document, str(position)) for position, document in enumerate(documents, 1)]
     return [LabelJob(tuple(made[start : start + most]), options) for start in range(0, len(made), most)]
+
+
+def document_text(content: bytes, name: str) -> str:
+    """The text of a file that a client has sent.
+
+    Raises:
+        FileError: If it is damaged or has no text, or the suffix of its name is not that of a document.
+    """
+    suffix = Path(name).suffix.lower()
+    if suffix not in DOCUMENT_SUFFIXES:
+        raise FileError(f"{name}: is none of {', '.join(DOCUMENT_SUFFIXES)}; send the text itself")
+    return text_of(content, suffix, name)
 
 
 def make_document(given: Mapping[str, Any], name: str | None = None) -> Document:
