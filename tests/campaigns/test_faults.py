@@ -32,7 +32,16 @@ COMMANDS = {
     ),
     "predict": ("labels.jsonl", ["predict", "model", "docs.jsonl", "--output", "labels.jsonl", "--jobs", "2"]),
 }
-CHANGING = ("report.html", "README.md", "metrics.json", "manifest.json", "versions.json", "config.yaml", "run.json")
+CHANGING = (
+    "report.html",
+    "README.md",
+    "sources.json",
+    "metrics.json",
+    "manifest.json",
+    "versions.json",
+    "config.yaml",
+    "run.json",
+)
 """Files that tell when, how long and where."""
 
 
