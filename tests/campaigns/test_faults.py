@@ -28,9 +28,9 @@ COMMANDS = {
     "encode": ("store", ["encode", "docs.jsonl", "--out", "store", "--jobs", "2"]),
     "train": (
         "new",
-        ["train", "--train", "docs.jsonl", "--taxonomy", "taxonomy.tsv", "--model", "SVM", "--out", "new"],
+        ["train", "docs.jsonl", "taxonomy.tsv", "--model", "SVM", "--out", "new"],
     ),
-    "predict": ("labels.jsonl", ["predict", "model", "docs.jsonl", "--out", "labels.jsonl", "--jobs", "2"]),
+    "predict": ("labels.jsonl", ["predict", "model", "docs.jsonl", "--output", "labels.jsonl", "--jobs", "2"]),
 }
 CHANGING = ("report.html", "README.md", "metrics.json", "manifest.json", "versions.json", "config.yaml", "run.json")
 """Files that tell when, how long and where."""

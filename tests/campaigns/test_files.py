@@ -139,7 +139,7 @@ def test_mutated_command_lines_work_or_say_why_not(fit, toys, campaign_options, 
         ["graph", "A short text about oil.", "--json"],
         ["encode", "train.jsonl", "--out", "store", "--quiet"],
         ["predict", "model", "--text", "A text about oil.", "--json"],
-        ["predict", "model", "train.jsonl", "--out", "labels.jsonl", "--quiet"],
+        ["predict", "model", "train.jsonl", "--output", "labels.jsonl", "--quiet"],
         ["explain", "model", "--text", "A text about oil."],
         ["evaluate", "model", "train.jsonl", "--quiet"],
     ]
