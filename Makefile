@@ -65,8 +65,8 @@ format: .venv/dev  ## Rewrite the code in the house format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: .venv/dev  ## Speed and memory of encoding, beside networkx
-	$(BIN)/python benchmarks/encode.py
+bench: .venv/dev  ## All speeds in a few minutes, beside their limits and the figures on file; WRITE=1 keeps new ones
+	OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 $(BIN)/python benchmarks/bench.py $(if $(WRITE),--write)
 
 # Table 1 counts the documents, table 2 comes out of the catalogue, the others are experiments of benchmarks/grid.toml.
 paper: .venv/dev  ## Rerun a table or figure of the paper, such as TABLE=3 or FIGURE=5 TAXONOMY=rcv1/taxonomy.tsv; or all tables

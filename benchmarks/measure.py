@@ -1,15 +1,17 @@
 """Run a piece of work in a process of its own, and tell its CPU seconds and its peak memory."""
 
 import multiprocessing
+import os
 import re
 import resource
+import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Cost", "cpu_seconds", "in_own_process"]
+__all__ = ["Cost", "cpu_seconds", "in_own_process", "process_seconds"]
 
 
 @dataclass(frozen=True)
@@ -51,3 +53,11 @@ def cpu_seconds(work: Callable[[], Any], repeats: int = 5) -> float:
         work()
         best = min(best, time.process_time() - begin)
     return best
+
+
+def process_seconds(command: Sequence[str | Path], environment: Mapping[str, str]) -> float:
+    """CPU seconds of a whole process, user and system; what it prints is thrown away."""
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return usage.ru_utime + usage.ru_stime

@@ -2,29 +2,40 @@
 
     python benchmarks/networks.py                    # all networks, default sizes, on one thread
     python benchmarks/networks.py --only XML-CNN LSTM
-    python benchmarks/networks.py --preset paper-rcv1 --only HE-AGCRCNN
-    python benchmarks/networks.py --write            # into docs/performance.md, too
+    python benchmarks/networks.py --preset paper-rcv1 --only AGCRCNN
+    python benchmarks/networks.py --render           # measure nothing
+    python benchmarks/networks.py --write            # put all results so far into docs/performance.md
 
 The limit is what the product of two large matrices reaches in the same process, right before and after: a network that
 did nothing but products of matrices would reach all of it. Only such products and convolutions are counted as
-arithmetic; gathering word vectors, gates, softmax and the optimizer are not, but take time. Documents are some of the
-embedded corpus, in batches of 32 of like length, as in training. All times are CPU times.
+arithmetic; gathering word vectors, gates, softmax and the optimizer are not, but take time. A network that computes
+each distinct word once does less arithmetic, and has a smaller share of the limit for the same speed. Documents are
+some of the embedded corpus, in three batches of 32: long documents, usual ones, short ones. All times are CPU times.
+Models that differ in their loss only have the same network, and only one of them is measured. Results are in
+benchmarks/results/networks.jsonl; the last one of a network counts.
 """
 
 import argparse
+import json
+import os
 import time
 from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from measure import Cost, cpu_seconds, in_own_process
+from measure import cpu_seconds
 from tables import Table, publish
 from taxocaps.catalogue.models import MODELS, find_model
 
-DOCUMENTS, BATCH, STEPS = 640, 32, 10
+RESULTS = Path(__file__).parent / "results" / "networks.jsonl"
+DOCUMENTS, BATCH, STEPS, TRIES = 320, 32, 3, 2
 SIDE = 1_024
 """Of the matrices that set the limit."""
+OTHER_LOSSES = ("HE-", "HR-")
+"""Models whose names begin so have the networks of those without, and another loss."""
 
 
 def measure(name: str, preset: str) -> dict[str, float]:
@@ -53,9 +64,8 @@ def measure(name: str, preset: str) -> dict[str, float]:
     found = {}
     limits = [_limit()]
     for stage, work in (("train", train), ("predict", predict)):
-        work()
-        found[f"{stage} flop"] = _operations(work) / documents
-        found[f"{stage} seconds"] = cpu_seconds(work, 3) / documents
+        found[f"{stage} flop"] = _operations(work) / documents  # and a first time, which may take longer
+        found[f"{stage} seconds"] = cpu_seconds(work, TRIES) / documents
         limits.append(_limit())
     return {**found, "limit": max(limits)}
 
@@ -64,15 +74,13 @@ def _prepare(name: str, preset: str) -> tuple[Any, Sequence[Any]]:
     """A network that has seen a few documents, and batches of documents of all lengths."""
     from taxocaps import TaxoCapsClassifier
     from taxocaps.corpus.labels import label_matrix
-    from taxocaps.datasets import pydocs
     from taxocaps.training.batches import loader
 
-    corpus = pydocs.load(packages=["networkx", "scipy", "sklearn"])
-    documents = [document for part, document in corpus.documents() if part == "train"][:DOCUMENTS]
+    taxonomy, documents = _corpus()
     options = {"training__epochs": 1, "training__min_steps": 0, "vectors__source": "none"}
     if find_model(name).is_variant:
         options["prior__kind"] = "none"
-    classifier = TaxoCapsClassifier(name, corpus.taxonomy, preset=preset, **options)
+    classifier = TaxoCapsClassifier(name, taxonomy, preset=preset, **options)
     few = documents[:: DOCUMENTS // 64]
     classifier.fit([document.text for document in few], [document.labels for document in few])
     scorer = classifier.model_.scorer
@@ -80,6 +88,14 @@ def _prepare(name: str, preset: str) -> tuple[Any, Sequence[Any]]:
     batches = list(loader(scorer.inputs(scorer.encoder.encode(documents)), labels, BATCH))
     chosen = np.linspace(0, len(batches) - 1, STEPS).astype(int)
     return scorer, [batches[index] for index in chosen]
+
+
+@cache
+def _corpus() -> tuple[Any, Sequence[Any]]:
+    from taxocaps.datasets import pydocs
+
+    corpus = pydocs.load(packages=["networkx", "scipy", "sklearn"])
+    return corpus.taxonomy, [document for part, document in corpus.documents() if part == "train"][:DOCUMENTS]
 
 
 def _limit() -> float:
@@ -112,8 +128,35 @@ def _operations(work: Any) -> float:
     return counter.get_total_flops()
 
 
-def _row(name: str, cost: Cost) -> tuple[str, ...]:
-    found = cost.result
+def _keep(name: str, preset: str) -> None:
+    """Measure a network, and add a line to the results."""
+    began = time.process_time()
+    found = measure(name, preset)
+    line = {"name": name, "preset": preset, **found, "cpu": time.process_time() - began, "load": os.getloadavg()[0]}
+    with RESULTS.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
+    print(f"{name}: {line['cpu']:.1f} CPU s", flush=True)
+
+
+def _table(preset: str) -> Table:
+    lines = RESULTS.read_text(encoding="utf-8").splitlines() if RESULTS.exists() else []
+    results = {line["name"]: line for line in map(json.loads, lines) if line["preset"] == preset}
+    header = (
+        *("network", "training: documents/CPU s", "MFLOP each", "of the limit"),
+        *("prediction: documents/CPU s", "MFLOP each", "of the limit", "limit, GFLOP/s"),
+    )
+    rows = [_row(name, results[name]) for name in _names() if name in results]
+    note = (
+        f"One thread, batches of {BATCH} documents, preset `{preset}`, without a prior. Arithmetic is products of "
+        "matrices and convolutions; the limit is that of the product of two large matrices in the same process. Models "
+        "called HE- or HR- have the network of the one without that, and another loss."
+    )
+    loads = [line["load"] for line in results.values()] or [0.0]
+    note += f" The load average was {min(loads):.1f} to {max(loads):.1f}, other work included."
+    return Table("Networks beside the limit", header, rows, note)
+
+
+def _row(name: str, found: dict[str, float]) -> tuple[str, ...]:
     cells = []
     for stage in ("train", "predict"):
         flop, seconds = found[f"{stage} flop"], found[f"{stage} seconds"]
@@ -121,22 +164,22 @@ def _row(name: str, cost: Cost) -> tuple[str, ...]:
     return name, *cells, f"{found['limit'] / 1e9:.0f}"
 
 
+def _names() -> list[str]:
+    models = (model for model in MODELS if model.family not in ("linear", "joined"))
+    return [model.name for model in models if not model.name.startswith(OTHER_LOSSES)]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", metavar="MODEL", help="only these networks")
     parser.add_argument("--preset", default="default")
-    parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
+    parser.add_argument("--render", action="store_true", help="measure nothing")
+    parser.add_argument("--write", action="store_true", help="put all results so far into docs/performance.md")
     options = parser.parse_args()
-    networks = [model.name for model in MODELS if model.family not in ("linear", "joined")]
-    names = [find_model(name).name for name in options.only] if options.only else networks
-    began = time.perf_counter()
-    rows = [_row(name, in_own_process(measure, name, options.preset)) for name in names]
-    header = (
-        *("network", "training: documents/CPU s", "MFLOP each", "of the limit"),
-        *("prediction: documents/CPU s", "MFLOP each", "of the limit", "limit, GFLOP/s"),
-    )
-    note = f"One thread, batches of {BATCH}, preset `{options.preset}`, {time.perf_counter() - began:.0f} s in all."
-    publish([Table("Networks beside the limit", header, rows, note)], "networks", write=options.write)
+    names = [find_model(name).name for name in options.only] if options.only else _names()
+    for name in () if options.render else names:
+        _keep(name, options.preset)
+    publish([_table(options.preset)], "networks", write=options.write)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ import argparse
 import dataclasses
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import threading
@@ -29,6 +28,7 @@ from types import FrameType
 from typing import Any
 
 import taxocaps
+from measure import process_seconds
 from tables import Table, publish
 from taxocaps.datasets import toy
 
@@ -221,19 +221,11 @@ def start_seconds(models: dict[str, Path], data: Path) -> dict[str, float]:
         environment = os.environ | {"PYTHONPYCACHEPREFIX": cache}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         for arguments in commands.values():
-            _cpu_seconds(arguments, environment)
+            process_seconds([*PROGRAM, *arguments], environment)
         return {
-            name: min(_cpu_seconds(arguments, environment) for _ in range(TRIES))
+            name: min(process_seconds([*PROGRAM, *arguments], environment) for _ in range(TRIES))
             for name, arguments in commands.items()
         }
-
-
-def _cpu_seconds(arguments: tuple[str, ...], environment: dict[str, str]) -> float:
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    process = subprocess.Popen([*PROGRAM, *arguments], env=environment, **quiet)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    return usage.ru_utime + usage.ru_stime
 
 
 def walk_table(walks: list[tuple[str, str, Walk]]) -> Table:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from taxocaps.workflows.evaluate import evaluate
     from taxocaps.workflows.explain import explain
     from taxocaps.workflows.graph import graph_of_words
+    from taxocaps.workflows.learn import LearnFiles, learn
     from taxocaps.workflows.predict import predict
     from taxocaps.workflows.review import ReviewFiles, review
     from taxocaps.workflows.train import TrainFiles, train
@@ -45,6 +46,7 @@ __all__ = [
     "Explanation",
     "GraphConfig",
     "GraphOfWords",
+    "LearnFiles",
     "Prediction",
     "ReviewFiles",
     "TaxoCapsClassifier",
@@ -58,6 +60,7 @@ __all__ = [
     "evaluate",
     "explain",
     "graph_of_words",
+    "learn",
     "load",
     "open_store",
     "predict",
@@ -76,6 +79,7 @@ _HOMES = {
     "Explanation": "explanations.explanation",
     "GraphConfig": "graph.config",
     "GraphOfWords": "graph.document_graph",
+    "LearnFiles": "workflows.learn",
     "Prediction": "results",
     "ReviewFiles": "workflows.review",
     "TaxoCapsClassifier": "classifier",
@@ -88,6 +92,7 @@ _HOMES = {
     "evaluate": "workflows.evaluate",
     "explain": "workflows.explain",
     "graph_of_words": "workflows.graph",
+    "learn": "workflows.learn",
     "load": "classifier",
     "open_store": "encoding.store",
     "predict": "workflows.predict",

@@ -1,6 +1,7 @@
 """Reading plain and compressed files with errors that name file and line; writing that is never half done."""
 
 import contextlib
+import ctypes
 import glob
 import gzip
 import hashlib
@@ -29,6 +30,7 @@ __all__ = [
     "atomic_text",
     "check_exists",
     "digest",
+    "exchange_folders",
     "format_stem",
     "format_suffix",
     "is_decodable",
@@ -331,6 +333,28 @@ def atomic_folder(path: Path) -> Iterator[Path]:
         if path.exists():
             path.rmdir()
         part.replace(path)
+
+
+def exchange_folders(first: Path, second: Path) -> None:
+    """Let two folders on one disk change places; on Linux in one step, so that there is always a whole one in place."""
+    if not _exchange_at_once(first, second):
+        aside = first.with_name(f".{first.name}.aside")
+        first.rename(aside)
+        second.rename(first)
+        aside.rename(second)
+
+
+def _exchange_at_once(first: Path, second: Path) -> bool:
+    """By the system call renameat2; false if this system has none."""
+    try:
+        call = ctypes.CDLL(None).renameat2
+    except (AttributeError, OSError, TypeError):  # not Linux
+        return False
+    return int(call(_HERE, os.fsencode(first), _HERE, os.fsencode(second), _EXCHANGE)) == 0
+
+
+_HERE, _EXCHANGE = -100, 2
+"""AT_FDCWD and RENAME_EXCHANGE of Linux."""
 
 
 @contextlib.contextmanager

@@ -49,3 +49,10 @@ def test_kills_of_every_kind_lose_nothing(tmp_path):
 
 def test_memory_of_a_store_is_measured_on_a_few_documents(tmp_path):
     assert "| taxocaps train |" in run("store_memory.py", "--documents", "60", "--folder", tmp_path)
+
+
+def test_corrections_outlive_kills_of_the_server():
+    found = json.loads(run("feedback_kills.py", "--kills", "5", "--json"))
+    assert found["acknowledged"] > 20
+    assert (found["kills"], found["lost"], found["twice"], found["unknown"]) == (5, 0, 0, 0)
+    assert found["integrity"] == "ok"

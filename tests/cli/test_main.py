@@ -131,19 +131,6 @@ def test_closed_streams_do_no_harm(tmp_path, closed):
     assert (tmp_path / "store" / "manifest.json").exists()
 
 
-@pytest.mark.slow
-def test_kernels_run_where_nothing_can_be_cached(tmp_path):
-    """As in a container without a home: the package cannot be written to, and there is no other place."""
-    (tmp_path / "c.jsonl").write_text('{"text": "Cats purr."}\n')
-    code = (
-        "import numba.core.caching as caching; caching.CacheImpl._locator_classes = []; "
-        "from taxocaps.cli.main import main; main()"
-    )
-    arguments = ["encode", str(tmp_path / "c.jsonl"), "--out", str(tmp_path / "store"), "--quiet"]
-    ended = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
-    assert (ended.returncode, ended.stderr) == (0, "")
-
-
 def test_inputs_are_not_written_over(run, tmp_path):
     (tmp_path / "c.jsonl").write_text('{"text": "Cats purr.", "more": 1}\n')
     (tmp_path / "t.tsv").write_text("a\tb\n")

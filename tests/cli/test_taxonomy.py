@@ -80,3 +80,17 @@ def test_a_failed_conversion_leaves_nothing(run, tmp_path):
     assert code == 2
     assert "a > b > a" in err
     assert not (tmp_path / "out.json").exists()
+
+
+def test_diff_shows_a_table_or_json(run, tmp_path):
+    (tmp_path / "old.tsv").write_text("all\tship\nall\tboat\n")
+    (tmp_path / "new.tsv").write_text("all\tship\nship\tboat\nall\tcorn\n")
+    code, out, err = run("taxonomy", "diff", tmp_path / "old.tsv", tmp_path / "new.tsv")
+    assert (code, err) == (0, "")
+    assert "moved" in out
+    assert out.endswith("2 labels before, 3 now: 1 moved, 1 added\n")
+    code, out, _ = run("taxonomy", "diff", tmp_path / "old.tsv", tmp_path / "new.tsv", "--json")
+    assert json.loads(out)["counts"] == {"moved": 1, "added": 1}
+    assert (
+        run("taxonomy", "diff", tmp_path / "old.tsv", tmp_path / "old.tsv")[1] == "2 labels before, 2 now: no changes\n"
+    )

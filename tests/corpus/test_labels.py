@@ -4,6 +4,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from itertools import pairwise
 
 import networkx
 import networkx as nx
@@ -283,6 +284,24 @@ def test_by_hand():
     assert rows(made.full_closure, TOPICS.names)[1] == {"trade", "energy", "oil", "crude"}
     assert made.has_all_ancestors(csr_array(np.array([[1, 1, 1, 0], [0, 0, 0, 1]], bool)))
     assert not made.has_all_ancestors(csr_array(np.array([[1, 1, 0, 0]], bool)))
+
+
+@given(classes(), st.data())
+def test_closures_of_some_labels_leave_out_the_others(made, data):
+    columns = data.draw(st.sets(st.sampled_from(range(len(made)))) if len(made) else st.just(set()))
+    full, some = made.full_closure.toarray(), made.full_closure_of(columns).toarray()
+    assert some.tolist() == [
+        row if column in columns else [False] * len(row) for column, row in enumerate(full.tolist())
+    ]
+
+
+def test_the_ancestors_of_few_labels_are_few_however_deep_the_taxonomy():
+    sizes = []
+    for depth in (300, 3_000):
+        names = tuple(f"l{level}" for level in range(depth))
+        chain = Classes(names, Taxonomy.from_edges([("root", "l0"), *pairwise(names)]))
+        sizes.append(chain.full_closure_of([depth - 1, depth // 2]).nnz)
+    assert np.log10(sizes[1] / sizes[0]) <= 1.1
 
 
 def test_names_of_chosen_labels():

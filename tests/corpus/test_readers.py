@@ -50,10 +50,11 @@ def path(tmp_path):
 
 
 def test_every_format_has_a_reader_and_a_suffix():
-    assert list(READERS) == ["jsonl", "csv", "tsv", "parquet", "text"]
-    suffixes = [suffix for reader in READERS.values() for suffix in reader.suffixes]
+    assert list(READERS) == ["jsonl", "csv", "tsv", "parquet", "text", "label-studio"]
+    usual = {name: reader for name, reader in READERS.items() if not reader.begins_with}
+    suffixes = [suffix for reader in usual.values() for suffix in reader.suffixes]
     assert len(suffixes) == len(set(suffixes)) == 9
-    for name, reader in READERS.items():
+    for name, reader in usual.items():
         assert [format_of(Path(f"a{suffix}")) for suffix in reader.suffixes] == [name] * len(reader.suffixes)
 
 
@@ -108,9 +109,10 @@ def test_other_packages_can_add_a_format(tmp_path):
         "[('one', ('a',)), ('two', ('a',))]",
         "[('one', ('a',)), ('two', ('a',))]",
         "[('json', None)]",  # built-in readers come first
-        "corpus.format must be one of jsonl, csv, tsv, parquet, text, lines; got 'linse'; did you mean lines?",
+        "corpus.format must be one of jsonl, csv, tsv, parquet, text, label-studio, lines; got 'linse'; "
+        "did you mean lines?",
         "b.x: '.x' is not the suffix of a corpus format; use one of the suffixes .jsonl .ndjson .json .csv .tsv .tab "
-        ".parquet .pq .txt .lst, or set corpus.format to one of jsonl, csv, tsv, parquet, text, lines",
+        ".parquet .pq .txt .lst, or set corpus.format to one of jsonl, csv, tsv, parquet, text, label-studio, lines",
         "False True False",
     ]
 
@@ -458,3 +460,12 @@ def test_settings_survive_a_mapping():
     config = CorpusConfig(text_field="title,body", split="train")
     assert config.text_fields == ("title", "body")  # cached, and still no part of what is saved
     assert resolve(CorpusConfig, config.as_mapping()) == config
+
+
+def test_fields_with_weights_are_repeated(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"title": "One", "body": "Two", "a*b": "Three"}\n')
+    (found,) = read_documents(tmp_path / "a.jsonl", CorpusConfig(text_field="title*2, body*1,a*b"))
+    assert found.text == "One\nOne\nTwo\nThree"
+    for wrong in ("title*0", "title*21", "title*99999999999999999999"):
+        with pytest.raises(ConfigError, match=r"corpus\.text_field: a weight is a number from 1 to 20"):
+            CorpusConfig(text_field=wrong)

@@ -55,6 +55,9 @@ def test_all_features_are_what_a_loop_finds(given):
         below = [column for column in range(5) if label in CLASSES.parents[column]]
         best_child = max((means[column] for column in below if not np.isnan(means[column])), default=np.nan)
         assert found["child"] == pytest.approx(best_child, nan_ok=True)
+        beside = [column for column in range(5) if column != label and set(CLASSES.parents[column]) & set(above)]
+        best_sibling = max((means[column] for column in beside if not np.isnan(means[column])), default=np.nan)
+        assert found["sibling"] == pytest.approx(best_sibling, nan_ok=True)
 
 
 def test_every_feature_belongs_to_a_kind(given):
@@ -95,3 +98,14 @@ def test_a_document_that_no_member_reads_and_no_name_fits_has_no_pairs(given):
 def test_candidates_follow_the_labels_of_a_document():
     assert EvidenceMaker.candidates_for(csr_array(np.ones((4, 5), bool))) == 25
     assert EvidenceMaker.candidates_for(csr_array((0, 5), dtype=bool)) == 10
+
+
+def test_what_is_kept_and_read_grows_with_the_number_of_labels_even_if_all_are_siblings():
+    sizes = []
+    for count in (1_000, 10_000):
+        labels = tuple(f"l{number}" for number in range(count))
+        taxonomy = Taxonomy.from_edges([("all", "top"), *(("top", label) for label in labels)])
+        maker = EvidenceMaker(("one",), Classes(("top", *labels), taxonomy), 5, ("name",))
+        related = maker._relatives(np.arange(1, count + 1))
+        sizes.append(maker._parents.nnz + maker._children.nnz + sum(len(one.pairs) for one in related))
+    assert np.log10(sizes[1] / sizes[0]) <= 1.1

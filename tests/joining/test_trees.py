@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
+from taxocaps.joining import trees as module
 from taxocaps.joining.trees import Trees, TreesConfig, fit_trees
 
 
@@ -29,6 +30,17 @@ def test_logits_are_those_of_scikit_learn(data, trees):
     unseen = np.random.default_rng(1).normal(size=(300, 5)).astype(np.float32)
     unseen[::7, 2] = np.nan
     np.testing.assert_allclose(trees.logits(unseen), peer.decision_function(unseen), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2_500])
+def test_compiled_trees_give_exactly_what_numpy_gives(trees, monkeypatch, count):
+    rows = np.random.default_rng(2).normal(size=(count, 5)).astype(np.float32)
+    rows[::5, 1] = np.nan
+    found = []
+    for is_compiled in (False, True):
+        monkeypatch.setattr(module, "pays", lambda *_, answer=is_compiled: answer)
+        found.append([some.logits(rows).tolist() for some in (trees, trees.first(0))])
+    assert found[0] == found[1]
 
 
 def test_contributions_sum_to_the_logit(data, trees):

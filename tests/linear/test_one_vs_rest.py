@@ -12,7 +12,7 @@ from sklearn.svm import LinearSVC
 
 import taxocaps.linear.one_vs_rest
 from taxocaps.linear.config import LinearConfig
-from taxocaps.linear.model import LinearTask, documents_by_label
+from taxocaps.linear.model import KnownWeights, LinearTask, LinearWeights, documents_by_label
 from taxocaps.linear.one_vs_rest import (
     CERTAIN,
     BinaryProblems,
@@ -127,3 +127,30 @@ def test_a_label_without_documents_among_the_others_is_certainly_not_theirs(tree
 def test_without_any_document_no_label_is_certain(tree):
     task = LinearTask(tree.X, tree.Y, tree.classes, LinearConfig())
     assert (OneVsRest(task).margins_without(np.arange(60)) == -CERTAIN).all()
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+def test_known_weights_are_a_head_start_and_no_other_minimum(loss, tree):
+    task = LinearTask(tree.X, tree.Y, None, LinearConfig(loss=loss, tolerance=1e-7, drop_below=0.0))
+    anew = OneVsRest(task)
+    weights = anew.fit()
+    again = OneVsRest(replace(task, start=KnownWeights(np.arange(5), weights)))
+    for row, dual in again._duals.items():  # what belongs to the minimum is the minimum of the dual problem
+        found = anew._duals[row]
+        ours, theirs = np.zeros(60), np.zeros(60)
+        ours[dual.documents], theirs[found.documents] = dual.alphas, found.alphas
+        assert np.allclose(ours, theirs, atol=1e-2)
+    assert np.allclose(again.fit().coef.toarray(), weights.coef.toarray(), atol=1e-3)
+    assert np.allclose(again.margins_without(np.arange(9)), anew.margins_without(np.arange(9)), atol=1e-2)
+
+
+def test_a_known_label_without_documents_keeps_its_weights(tree):
+    labels = tree.Y.toarray()
+    labels[:, 3] = False
+    known = fit_one_vs_rest(LinearTask(tree.X, tree.Y, None, LinearConfig()))
+    start = KnownWeights(np.array([1, 3]), LinearWeights(known.coef[[1, 3]], known.intercept[[1, 3]]))
+    classifiers = OneVsRest(LinearTask(tree.X, csr_array(labels), None, LinearConfig(), start=start))
+    found = classifiers.fit()
+    assert np.array_equal(found.coef[[3]].toarray(), known.coef[[3]].toarray())
+    assert found.intercept[3] == known.intercept[3]
+    assert np.allclose(classifiers.margins_without(np.arange(4))[:, 3], known.margins(tree.X[:4])[:, 3], atol=1e-5)

@@ -11,6 +11,7 @@ from taxocaps.nn.layers import (
     Recurrence,
     convolution,
     dense_layer,
+    distinct_ids,
     masked_max,
     masked_mean,
     pool_states,
@@ -102,6 +103,30 @@ def test_windows_are_those_of_each_document(width, stride):
         for number, start in enumerate(starts):
             expected = (kernel * document[start : start + width].T).sum(dim=(1, 2)) + bias
             assert torch.allclose(windows[row, number], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("width", [1, 2, 9])
+@pytest.mark.parametrize("stride", [1, 2])
+def test_windows_of_distinct_words_are_the_same_in_values_and_gradients(width, stride):
+    torch.manual_seed(0)
+    layer, lengths, table = NgramConvolution(3, 5, width, stride), torch.tensor(LENGTHS), torch.randn(6, 3)
+    table[0] = 0
+    words = torch.randint(1, 6, (len(LENGTHS), 7)) * sequence_mask(lengths, 7)
+    ids, positions = distinct_ids(words, 6)
+    found = []
+    for arguments in ((words,), (ids, positions)):
+        x = table.clone().requires_grad_()
+        layer.zero_grad()
+        windows, mask = layer(x[arguments[0]], lengths, *arguments[1:])
+        (windows * mask[..., None]).square().sum().backward()
+        found.append((windows, mask, x.grad[1:], *(parameter.grad.clone() for parameter in layer.parameters())))
+    for plain, distinct in zip(*found, strict=True):
+        assert torch.allclose(plain.float(), distinct.float(), atol=1e-4)
+
+
+def test_distinct_ids_in_their_order():
+    ids, index = distinct_ids(torch.tensor([[5, 0], [3, 5]]), 7)
+    assert (ids.tolist(), index.tolist()) == ([0, 3, 5], [[2, 0], [1, 2]])
 
 
 @pytest.mark.parametrize("cell", ["lstm", "gru", "rnn"])

@@ -71,7 +71,7 @@ def test_another_prior_is_continued_label_by_label():
     with torch.no_grad():
         trained.own.copy_(torch.tensor([0.5, 0.25]))
     made.set_labels(torch.tensor([3, 3, 3, 3]), 9, torch.ones(4), torch.zeros(4))
-    made.continue_from(trained, [2, 0, 3])
+    made.continue_from(trained, [2, 0, 3], [0, 1, 2])
     own, linear = torch.tensor([[0.3, -0.7, 2.0]]), torch.tensor([[1.0, -2.0, 4.0]])
     wider = made(own[:, [1, 0, 0, 2]], linear[:, [1, 0, 0, 2]])[0]
     assert wider[[2, 0, 3]].tolist() == pytest.approx(trained(own, linear)[0].tolist())

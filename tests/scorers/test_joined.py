@@ -204,11 +204,14 @@ def test_one_document_is_enough(tmp_path):
     assert [one.label for one in found.labels] == ["a"]
 
 
-def test_another_model_is_nothing_to_start_from(corpus, model, tmp_path):
-    files = TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv", start=model)
-    with pytest.raises(ModelError, match="joined models do not start from another model; train on all documents"):
-        train(files, tmp_path / "model")
-    assert not (tmp_path / "model").exists()
+def test_members_take_part_again_when_a_model_starts_from_another(corpus, model, tmp_path):
+    train(TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv", start=model), tmp_path / "model")
+    older, newer = load_model(model), load_model(tmp_path / "model")
+    assert list(newer.scorer.members) == list(older.scorer.members)
+    assert newer.counts.tolist() == older.counts.tolist()
+    same = predict(model, corpus / "train.jsonl"), predict(tmp_path / "model", corpus / "train.jsonl")
+    chosen = [[{label.label for label in one.labels} for one in found] for found in same]
+    assert sum(one == other for one, other in zip(*chosen, strict=True)) >= 0.9 * len(chosen[0])
 
 
 def test_validation_documents_are_learned_from_too(corpus, tmp_path):

@@ -2,15 +2,18 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from scipy.special import expit
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
+from taxocaps.corpus.labels import Classes
 from taxocaps.errors import CorpusError, ModelError
 from taxocaps.explanations.explainers import EXPLAINERS
 from taxocaps.scorers.base import Examples, FitContext
 from taxocaps.scorers.linear import LinearScorer
+from taxocaps.taxonomy.tree import Taxonomy
 from taxocaps.text.pipeline import TextPipeline
 
 LINEAR = {"scorer": "linear", "bag": {"min_documents": 1}, "linear": {"drop_below": 0.0}}
@@ -78,9 +81,38 @@ def test_without_a_word_to_count(fit):
         fit(texts=[""] * 12)
 
 
-def test_does_not_continue_from_another_model(fit):
-    with pytest.raises(ModelError, match="train on all documents together"):
-        fit(start=fit())
+def test_starting_from_another_model_ends_where_a_new_one_does(fit, toys, encode):
+    exact = {"linear": {"tolerance": 1e-7, "iterations": 100_000}}
+    anew = fit(exact)
+    again = fit(exact, start=fit(exact, texts=[*toys.texts[6:], *toys.texts[:6]]))
+    documents = encode(anew, toys.texts)
+    assert np.allclose(again.scores(documents), anew.scores(documents), atol=1e-3)
+
+
+def test_features_of_the_model_to_start_from_stay(fit, toys, encode):
+    older = fit()
+    newer = fit(texts=["other words here"] * len(toys.texts), start=older)
+    assert set(newer.vocabulary.words) > set(older.vocabulary.words)
+    assert {"other", "word"} & set(newer.vocabulary.words)
+
+
+def test_labels_keep_their_weights_if_no_document_carries_them_and_may_have_other_names(
+    toys, small_config, encode, tmp_path
+):
+    older = LinearScorer(small_config(LINEAR), toys.classes, 0)
+    everything = Examples(encode(older, toys.texts), toys.labels)
+    older.fit(everything, None, FitContext(tmp_path))
+    column = int(np.flatnonzero(np.asarray(toys.labels.sum(axis=0)).ravel())[0])
+    old = toys.classes.names[column]
+    names = tuple("renamed" if name == old else name for name in toys.classes.names)
+    edges = [("renamed" if p == old else p, "renamed" if c == old else c) for p, c in toys.classes.taxonomy.edges]
+    newer = LinearScorer(small_config(LINEAR), Classes(names, Taxonomy.from_edges(edges)), 0)
+    newer.start, newer.origins = older, {"renamed": old}
+    without = toys.labels.toarray()
+    without[:, column] = False
+    newer.fit(Examples(encode(newer, toys.texts), csr_array(without)), None, FitContext(tmp_path))
+    documents = encode(newer, toys.texts)
+    assert np.allclose(newer.scores(documents)[:, column], older.scores(documents)[:, column], atol=1e-5)
 
 
 @pytest.mark.parametrize("features", ["pairs", "characters"])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taxocaps.datasets import toy
-from taxocaps.text import pipeline
+from taxocaps.text import pipeline, tokens
 from taxocaps.text.pipeline import TextConfig, TextPipeline
 from taxocaps.text.scanner import scan
 from taxocaps.text.tokenizers import raw_tokens, raw_tokens_with_marks
@@ -57,7 +57,8 @@ def test_texts_that_use_every_rule(text, with_marks):
 def test_many_letters_are_read_as_few_are(monkeypatch, tokenizer):
     contents = [document.text for _, document in toy.load().documents()] + ["\u00dcber Gro\u00dfes. Ein Satz!", ""]
     few = TextPipeline(TextConfig(tokenizer=tokenizer)).tokenize(contents)
-    monkeypatch.setattr(pipeline, "_MANY_LETTERS", 0)
+    for module in (pipeline, tokens):
+        monkeypatch.setattr(module, "pays", lambda *_: True)
     many = TextPipeline(TextConfig(tokenizer=tokenizer)).tokenize(contents)
     assert few.words == many.words
     for name in ("ids", "offsets", "sentence_ends"):

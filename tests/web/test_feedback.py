@@ -7,7 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from taxocaps.corpus.document import Document
+from taxocaps.corpus.readers import CorpusConfig
+from taxocaps.errors import CorpusError
 from taxocaps.feedback import read_corrections
+from taxocaps.feedback.store import Correction, FeedbackStore
+from taxocaps.workflows.serve import arrange_queue, read_queue
 
 GOAL = {"id": "goal", "text": "The striker scored two goals for his club.", "fields": {"title": "Sport"}}
 COMET = {"id": "comet", "text": "Astronomers saw a comet and a planet.", "fields": {}}
@@ -179,3 +184,35 @@ def test_too_many_at_once_are_refused(serve, model):
 
 def test_a_model_without_a_store(serve, model):
     assert serve(replace(model, feedback=None)).client.get("/v1/queue").status_code == 404
+
+
+def test_a_file_of_documents_to_review(tmp_path):
+    (tmp_path / "queue.csv").write_text("text,title\nThe striker scored.,Sport\nA comet was seen.,Science\n")
+    found = read_queue(tmp_path / "queue.csv", CorpusConfig(keep="title"), 2)
+    assert [(one.id, one.kept) for one in found] == [("1", {"title": "Sport"}), ("2", {"title": "Science"})]
+    with pytest.raises(CorpusError, match=r"more than 1 documents; give fewer, or set serve\.review"):
+        read_queue(tmp_path / "queue.csv", CorpusConfig(), 1)
+    (tmp_path / "tokens.jsonl").write_text('{"id": "t", "tokens": ["goal"]}\n')
+    with pytest.raises(CorpusError, match="document 't': has no text that a reviewer could read"):
+        read_queue(tmp_path / "tokens.jsonl", CorpusConfig(), 10)
+
+
+def test_the_queue_is_ordered_by_what_is_worth_reviewing(model):
+    """A copy of a document teaches nothing new, so it comes after all others; what is reviewed does not come back."""
+    texts = {"a": GOAL["text"], "copy": GOAL["text"], "b": COMET["text"], "c": "The peloton climbed the mountain."}
+    documents = [Document(text, name) for name, text in texts.items()]
+    arrange_queue(model, documents)
+    with FeedbackStore(model.feedback) as store:
+        order = [one.document.id for one in store.queue()]
+        assert order[-1] in {"a", "copy"}
+        assert set(order) == set(texts)
+        store.add([Correction("done", "done", "ann", documents[2])])
+        arrange_queue(model, documents)
+        assert {one.document.id for one in store.queue()} == set(texts) - {"b"}
+        assert store.queue_sizes() == {"open": 3, "reviewed": 1, "all": 4}
+
+
+def test_labels_come_with_the_names_by_which_they_are_searched(running):
+    found = {one["label"]: one for one in running.client.get("/v1/taxonomy").json()["labels"]}
+    assert found["Football"]["alternatives"] == ["soccer"]
+    assert found["Tennis"]["alternatives"] == found["Tennis"]["hidden"] == []

@@ -111,10 +111,10 @@ def test_labels_are_the_same_bytes_as_of_processes(tmp_path, model, name):
         assert report.documents == 300
     assert visible(tmp_path / "ray") == visible(tmp_path / "one")
     if name == "labels":  # the same command again finds that nothing is left to do, and so do processes
-        before = {path: path.stat().st_mtime_ns for path in (tmp_path / "ray" / name).iterdir()}
+        before = {path: path.stat().st_mtime_ns for path in (tmp_path / "ray" / name).glob("part-*")}
         taxocaps.predict(model, source, output=tmp_path / "ray" / name, engine="ray")
         taxocaps.predict(model, source, output=tmp_path / "ray" / name, jobs=2)
-        assert {path: path.stat().st_mtime_ns for path in (tmp_path / "ray" / name).iterdir()} == before
+        assert {path: path.stat().st_mtime_ns for path in (tmp_path / "ray" / name).glob("part-*")} == before
 
 
 @needs_ray
@@ -173,7 +173,7 @@ def test_what_dies_is_made_again(tmp_path, model, cluster, victim):
 @pytest.mark.usefixtures("cluster", "small_shards")
 def test_what_actors_refuse_is_told_in_one_line(tmp_path, model):
     source = write(tmp_path / "all.jsonl", 200)
-    with pytest.raises(ConfigError, match=r"has 3 cores, too few for 64 actors .* fewer --jobs"):
+    with pytest.raises(ConfigError, match=r"has \d cores, too few for 64 actors .* fewer --jobs"):
         predict_file(model, source, tmp_path / "out.jsonl", engine="ray", jobs=64)
     from taxocaps.corpus.readers import CorpusConfig
 
@@ -186,6 +186,7 @@ def test_what_actors_refuse_is_told_in_one_line(tmp_path, model):
 @needs_ray
 @pytest.mark.slow
 @pytest.mark.usefixtures("cluster")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ray Data warns of its own options
 def test_the_example_labels_parquet_as_predict_does(tmp_path, model):
     import pyarrow.parquet
 

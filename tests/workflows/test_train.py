@@ -553,7 +553,8 @@ def test_starting_from_a_model_begins_with_its_weights(train_it, tmp_path, toy_m
 def test_starting_from_a_model_with_a_taxonomy_that_has_the_new_labels(train_it, tmp_path, toy_model, volcanoes):
     (tmp_path / "new.tsv").write_text("Topics\tScience\nScience\tGeology\nTopics\tSport\nSport\tFootball\n")
     train_it(files=TrainFiles(volcanoes, tmp_path / "new.tsv", start=toy_model))
-    assert set(labels(tmp_path / "model")) == {*labels(toy_model), "Geology"}
+    known = {"Science", "Geology", "Sport", "Football"}
+    assert set(labels(tmp_path / "model")) == {label for label in labels(toy_model) if label in known} | {"Geology"}
     assert load_model(tmp_path / "model").classes.taxonomy.parents("Geology") == ("Science",)
 
 

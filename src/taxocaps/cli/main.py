@@ -18,6 +18,7 @@ from taxocaps.cli import (
     feedback,
     graph,
     label_vectors,
+    learn,
     models,
     predict,
     review,
@@ -50,6 +51,7 @@ app.command("predict")(predict.predict)
 app.command("evaluate")(evaluate.evaluate)
 app.command("explain")(explain.explain)
 app.command("review")(review.review)
+app.command("learn")(learn.learn)
 app.add_typer(feedback.app, name="feedback")
 app.command("serve")(serve.serve)
 app.command("models")(models.models)

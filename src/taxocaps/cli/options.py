@@ -96,7 +96,10 @@ class _ConfigOption:
 
 _OPTIONS = {
     "text_field": _ConfigOption(
-        "corpus.text_field", str, "The field with the text; title,body joins two. Default: text.", "NAME"
+        "corpus.text_field",
+        str,
+        "The field with the text; title*3,body joins two, the first thrice. Default: text.",
+        "NAME",
     ),
     "labels_field": _ConfigOption("corpus.labels_field", str, "The field with the labels. Default: labels.", "NAME"),
     "id_field": _ConfigOption("corpus.id_field", str, "The field with the document's id. Default: id.", "NAME"),

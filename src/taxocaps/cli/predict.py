@@ -47,11 +47,13 @@ def predict(
             "--output",
             "-o",
             metavar="PATH",
-            help="A .jsonl or .parquet file; a folder of such files (OUT/, or no suffix); - for standard output.",
+            help="A .jsonl or .parquet file, .csv for spreadsheets, .json for Label Studio; a folder of such files "
+            "(OUT/, or no suffix); - for standard output.",
         ),
     ] = "-",
     output_format: Annotated[
-        Literal["jsonl", "parquet"] | None, typer.Option(help="The format in a folder. Default: jsonl.")
+        Literal["jsonl", "parquet", "csv", "label-studio", "label-studio-choices"] | None,
+        typer.Option(help="The format, where the suffix does not tell it. Default: jsonl."),
     ] = None,
     keep: Annotated[
         str | None, typer.Option(metavar="NAMES", help="Fields to write with the labels, such as title,date.")

@@ -1,4 +1,4 @@
-"""`taxocaps taxonomy`: show, check and convert label taxonomies."""
+"""`taxocaps taxonomy`: show, check, compare and convert label taxonomies."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -9,11 +9,11 @@ from taxocaps.cli.console import console, print_json
 from taxocaps.cli.options import AsJson, Quiet
 
 if TYPE_CHECKING:
-    from taxocaps.workflows.taxonomy import TaxonomyOptions, TaxonomyView, TreeLine
+    from taxocaps.workflows.taxonomy import TaxonomyDifference, TaxonomyOptions, TaxonomyView, TreeLine
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Show, check and convert label taxonomies.", no_args_is_help=True)
+app = typer.Typer(help="Show, check, compare and convert label taxonomies.", no_args_is_help=True)
 
 Format = Literal["tsv", "hier", "json", "yaml", "skos"]
 File = Annotated[
@@ -81,7 +81,13 @@ def convert(
     source: File,
     target: Annotated[Path, typer.Argument(help="The file to write; its suffix tells the format.")],
     format: InputFormat = None,
-    to: Annotated[Format | None, typer.Option(help="The format to write, if the suffix does not tell it.")] = None,
+    to: Annotated[
+        Literal["tsv", "hier", "json", "yaml", "skos", "label-studio", "label-studio-choices"] | None,
+        typer.Option(
+            help="The format to write, if the suffix does not tell it; label-studio is the labeling configuration of a "
+            "project, as a tree or as a list of choices."
+        ),
+    ] = None,
     encoding: Encoding = "utf-8",
     skos_label: SkosLabel = "uri",
     language: Language = "en",
@@ -96,6 +102,45 @@ def convert(
         print_json(written)
     elif not quiet:
         typer.echo(f"{written.labels:,} labels, {written.edges:,} edges written to {target}")
+
+
+@app.command("diff")
+def diff(
+    old: File,
+    new: Annotated[Path, typer.Argument(help="The taxonomy as it is now.")],
+    format: InputFormat = None,
+    encoding: Encoding = "utf-8",
+    skos_label: SkosLabel = "uri",
+    language: Language = "en",
+    as_json: AsJson = False,
+) -> None:
+    """Tell what has changed from one taxonomy to another: labels added, removed, renamed, moved, merged or split.
+
+    Labels are the same if their ids are; those whose ids are gone are looked for by their names.
+    """
+    from taxocaps.workflows.taxonomy import diff_taxonomies
+
+    found = diff_taxonomies(old, new, _options(format, encoding, skos_label, language))
+    if as_json:
+        print_json(found)
+    else:
+        _show_difference(found)
+
+
+def _show_difference(found: "TaxonomyDifference") -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None)
+    for heading in ("", "label", "now", "before", "after"):
+        table.add_column(heading)
+    for one in found.changes:
+        cells = (one.kind, ", ".join(one.old), ", ".join(one.new), one.before, one.after)
+        table.add_row(*map(Text, cells))
+    if found.changes:
+        console().print(table)
+    counted = ", ".join(f"{count:,} {kind}" for kind, count in found.counts.items()) or "no changes"
+    typer.echo(f"{found.labels[0]:,} labels before, {found.labels[1]:,} now: {counted}")
 
 
 def _options(

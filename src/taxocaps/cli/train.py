@@ -52,7 +52,7 @@ def train(
             "--from",
             metavar="MODEL",
             callback=check_model,
-            help="Start from the weights of this network; labels may be new.",
+            help="Start from the weights of this model; labels may be new.",
         ),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,

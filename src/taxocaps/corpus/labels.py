@@ -230,7 +230,14 @@ class Classes:
     @cached_property
     def full_closure(self) -> "csr_array":
         """CSR [L, labels of the taxonomy] of bool: a row marks the label itself and all its ancestors but the root."""
-        return label_matrix([(name,) for name in self.names], self.taxonomy.names, self.taxonomy, "add")
+        return self.full_closure_of(range(len(self)))
+
+    def full_closure_of(self, columns: Iterable[int]) -> "csr_array":
+        """The same with empty rows for all other labels: in a deep taxonomy, the rows of all would be too many."""
+        rows: list[tuple[str, ...]] = [()] * len(self)
+        for column in columns:
+            rows[column] = (self.names[column],)
+        return label_matrix(rows, self.taxonomy.names, self.taxonomy, "add")
 
     @cached_property
     def parents(self) -> tuple[tuple[int, ...], ...]:

@@ -1,5 +1,6 @@
 """Reading documents from files of any format, one at a time."""
 
+import codecs
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 from taxocaps.config import Between, Config
 from taxocaps.corpus.document import Document
 from taxocaps.errors import ConfigError, CorpusError, FileError, nearest
-from taxocaps.files import LONGEST_LINE, CutLine, check_exists, format_suffix, is_decodable
+from taxocaps.files import LONGEST_LINE, CutLine, check_exists, format_suffix, is_decodable, open_binary
 from taxocaps.registry import Registry
 
 __all__ = [
@@ -52,11 +53,24 @@ class Reader:
         suffixes: The suffixes of such files in lower case, such as ".jsonl", without compression.
         splits_at_lines: Whether each line is a record, so that a part of a file can be read by itself: `read` takes two
             positions in bytes as a third argument, then.
+        begins_with: What such files begin with, white space aside, if they share their suffix with another format.
     """
 
     read: Callable[..., Iterator[Record]]
     suffixes: tuple[str, ...]
     splits_at_lines: bool = False
+    begins_with: bytes = b""
+
+    def recognizes(self, path: Path) -> bool:
+        """Whether a file begins as those that share their suffix with another format do."""
+        if not self.begins_with or not path.is_file():
+            return False
+        with open_binary(path) as file:
+            return file.read(_HEAD).removeprefix(codecs.BOM_UTF8).lstrip().startswith(self.begins_with)
+
+
+_HEAD = 1_024
+"""Bytes of a file that are looked at to recognize its format."""
 
 
 READERS: Registry[Reader] = Registry(
@@ -68,6 +82,7 @@ READERS: Registry[Reader] = Registry(
         "tsv": "taxocaps.corpus.tables:TSV_READER",
         "parquet": "taxocaps.corpus.parquet:READER",
         "text": "taxocaps.corpus.text_directory:READER",
+        "label-studio": "taxocaps.corpus.label_studio:READER",
     },
 )
 """Readers by format. Other packages add theirs by an entry point of the group `taxocaps.readers`."""
@@ -78,8 +93,8 @@ class CorpusConfig(Config):
 
     Attributes:
         format: The format of the files, such as jsonl or csv; by default determined by the suffix.
-        text_field: The field with the text. Several fields ("title,body") are joined with newlines; each must be
-            present, but may be empty or null.
+        text_field: The field with the text. Several fields ("title,body") are joined with newlines, one with a weight
+            ("title*3,body") as often as that says: its words count more. Each must be present, but may be empty.
         tokens_field: The field with tokens, a list or a string split at white space; used if present.
         id_field: The field with the document's id, if there is one.
         labels_field: The field with the labels, if there is one: a list, or a string with `label_separator`. White
@@ -134,17 +149,32 @@ class CorpusConfig(Config):
 
     @cached_property
     def text_fields(self) -> tuple[str, ...]:
-        """The fields whose contents make the text.
+        """The fields whose contents make the text, one with a weight as often as that says.
 
-        >>> CorpusConfig(text_field="title, body").text_fields
-        ('title', 'body')
+        >>> CorpusConfig(text_field="title*2, body").text_fields
+        ('title', 'title', 'body')
         """
-        return tuple(name.strip() for name in self.text_field.split(","))
+        return tuple(name for part in self.text_field.split(",") for name in _weighted(part.strip()))
 
     @cached_property
     def kept_fields(self) -> tuple[str, ...]:
         """The fields that stay with documents."""
         return tuple(name.strip() for name in self.keep.split(",")) if self.keep else ()
+
+
+def _weighted(part: str) -> list[str]:
+    """The name of a field, as often as its weight says; what is no weight is part of the name."""
+    name, _, weight = part.rpartition("*")
+    if not name or not weight.isdecimal():
+        return [part]
+    if not 1 <= int(weight[:9]) <= _MOST_WEIGHT:
+        raise ConfigError(
+            f"{CorpusConfig.key('text_field')}: a weight is a number from 1 to {_MOST_WEIGHT}; got {part!r}"
+        )
+    return [name.strip()] * int(weight)
+
+
+_MOST_WEIGHT = 20
 
 
 @dataclass
@@ -181,9 +211,9 @@ def read_documents(
     """Yield the documents of a file or a directory; only one is in memory at a time.
 
     Args:
-        path: A JSONL, CSV, TSV or Parquet file, a text file, a directory of text files, a file of a format that another
-            package reads, or "-" for JSONL from standard input. All but Parquet may be compressed (`.gz`, `.xz`,
-            `.zst`).
+        path: A JSONL, CSV, TSV or Parquet file, an export of Label Studio (`.json`), a text file, a directory of text
+            files, a file of a format that another package reads, or "-" for JSONL from standard input. All but Parquet
+            may be compressed (`.gz`, `.xz`, `.zst`).
         config: The format and the names of the fields.
         report: Updated with the numbers of documents and errors.
 
@@ -197,7 +227,7 @@ def read_documents(
 
 
 def format_of(path: Path, format: str | None = None) -> str:
-    """The format of a file: `format`, or by default the first reader with the suffix.
+    """The format of a file: `format`, or by default the first reader with the suffix, if none recognizes it.
 
     Raises:
         ConfigError: If there is no reader for `format`.
@@ -213,9 +243,9 @@ def format_of(path: Path, format: str | None = None) -> str:
     if path.is_dir():
         return "text"
     suffix = format_suffix(path)
-    for name, reader in READERS.items():
-        if suffix in reader.suffixes:
-            return name
+    possible = {name: reader for name, reader in READERS.items() if suffix in reader.suffixes}
+    for name in sorted(possible, key=lambda name: not possible[name].recognizes(path)):
+        return name
     known = " ".join(dict.fromkeys(suffix for reader in READERS.values() for suffix in reader.suffixes))
     raise FileError(
         f"{path}: {suffix!r} is not the suffix of a corpus format; use one of the suffixes {known}, "

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from taxocaps.errors import FileError, MissingExtraError, TaxoCapsError, WriteError
 from taxocaps.registry import import_extra
@@ -14,7 +14,7 @@ from taxocaps.registry import import_extra
 __all__ = ["RemoteFile", "exists", "is_url", "matching_urls", "upload"]
 
 
-def is_url(given: object) -> bool:
+def is_url(given: object) -> TypeGuard[str]:
     """Whether a text is a URL and not a path.
 
     >>> is_url("s3://bucket/a.jsonl"), is_url("news/a.jsonl")

@@ -1,16 +1,15 @@
 """Bags of words, pairs of words or character n-grams of a document, weighted by how rare they are (tf-idf)."""
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from taxocaps.compiled import pays
 from taxocaps.config import AtLeast, Config, Search, SearchAmong
 from taxocaps.encoding.documents import EncodedDocuments
 from taxocaps.text.tokens import Tokens
@@ -25,8 +24,6 @@ _LENGTHS = (3, 4, 5)
 """The lengths of character n-grams, a space before and after each word included."""
 IDF_BOUNDS = (1e-3, 100.0)
 """Every idf lies between these, however many documents there are."""
-_MANY_WORDS = 4_096
-"""Words from which on compiled code counts features: fewer are done before it is loaded."""
 
 
 _Features = Literal["words", "pairs", "characters"]
@@ -80,6 +77,16 @@ class BagOfWords:
         idf = 1 + np.log((1 + len(documents)) / (1 + np.array(vocabulary.counts, np.float64)))
         return cls(vocabulary, idf, config)
 
+    def with_features_of(self, older: "BagOfWords") -> "BagOfWords":
+        """These features, and those that only an older bag knows, with the weights that they have there."""
+        weights = dict(zip(older.vocabulary.words, older.idf.tolist(), strict=True))
+        weights.update(zip(self.vocabulary.words, self.idf.tolist(), strict=True))
+        counts = dict(zip(older.vocabulary.words, older.vocabulary.counts, strict=True))
+        counts.update(zip(self.vocabulary.words, self.vocabulary.counts, strict=True))
+        chosen = sorted((-count, name) for name, count in counts.items())[: self.config.max_features]
+        vocabulary = Vocabulary([name for _, name in chosen], [-count for count, _ in chosen])
+        return BagOfWords(vocabulary, np.array([weights[name] for name in vocabulary.words], np.float64), self.config)
+
     def transform(self, documents: EncodedDocuments) -> csr_array:
         """The vectors of documents; CSR float64 [documents, V] with sorted indices."""
         parts = [self._counter(tokens) for tokens in documents.token_chunks()]
@@ -113,28 +120,22 @@ class BagOfWords:
 
 
 class _Counter:
-    """Counts the features of documents: by plain loops, and by compiled code as soon as there are many words."""
+    """Counts the features of documents: by numpy, or by compiled code as soon as that pays."""
 
     def __init__(self, vocabulary: Vocabulary, features: str) -> None:
         self._vocabulary, self._features = vocabulary, features
-        self._words = 0  # of all documents so far
 
     def __call__(self, tokens: Tokens) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
         """How many features each document has; which, in order; and how often each occurs."""
-        self._words += len(tokens.ids)
-        if self._words >= _MANY_WORDS:
+        if self._features in _KERNELS and pays(_KERNELS[self._features], _SAVED * len(tokens.ids)):
             starts, columns, counts = self._compiled(tokens)
             return np.diff(starts), columns, counts
-        found = [sorted(self._columns(words).items()) for words in tokens.documents()]
-        lengths = np.array([len(row) for row in found], np.int64)
-        columns, counts = (np.array([pair[side] for row in found for pair in row]) for side in (0, 1))
-        return lengths, columns.astype(np.int32), counts.astype(np.float64)
-
-    def _columns(self, words: Sequence[str]) -> Counter[int]:
-        """How often the words of a document have each known feature."""
-        counted = Counter((self._vocabulary.ids(_FEATURES[self._features](words)) - Vocabulary.FIRST).tolist())
-        del counted[Vocabulary.UNKNOWN - Vocabulary.FIRST]
-        return counted
+        ids, positions = _FEATURES[self._features](tokens, self._vocabulary)
+        known, width = ids >= Vocabulary.FIRST, len(self._vocabulary)
+        documents = np.searchsorted(tokens.offsets, positions[known], side="right") - 1
+        found, times = np.unique(documents * width + ids[known], return_counts=True)
+        lengths = np.bincount(found // width, minlength=len(tokens))
+        return lengths, (found % width - Vocabulary.FIRST).astype(np.int32), times.astype(np.float64)
 
     @cached_property
     def _compiled(self) -> "FeatureCounter":
@@ -146,18 +147,34 @@ class _Counter:
 _NOTHING = (np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0))
 
 
-def _pairs(words: Sequence[str]) -> list[str]:
-    """Words, and pairs of neighbouring words.
-
-    >>> _pairs(["crude", "oil", "price"])
-    ['crude', 'oil', 'price', 'crude oil', 'oil price']
-    """
-    return [*words, *map(" ".join, pairwise(words))]
+Features = tuple[NDArray[np.int32], NDArray[np.int64]]
+"""The ids of features, 1 for an unknown one, and which of the words of all documents each begins with."""
 
 
-def _characters(words: Sequence[str]) -> list[str]:
+def _words(tokens: Tokens, vocabulary: Vocabulary) -> Features:
+    return vocabulary.ids(tokens.words)[tokens.ids], np.arange(len(tokens.ids))
+
+
+def _pairs(tokens: Tokens, vocabulary: Vocabulary) -> Features:
+    """Words, and pairs of neighbouring words."""
+    ids, positions = _words(tokens, vocabulary)
+    begins = np.setdiff1d(positions[:-1], tokens.offsets - 1)  # of pairs: all words but the last of each document
+    codes = tokens.ids[begins] * np.int64(len(tokens.words)) + tokens.ids[begins + 1]
+    pairs, pair = np.unique(codes, return_inverse=True)
+    first, second = (part.tolist() for part in np.divmod(pairs, max(1, len(tokens.words))))
+    names = (f"{tokens.words[one]} {tokens.words[other]}" for one, other in zip(first, second, strict=True))
+    return np.concatenate([ids, vocabulary.ids(names)[pair]]), np.concatenate([positions, begins])
+
+
+def _characters(tokens: Tokens, vocabulary: Vocabulary) -> Features:
     """The character n-grams inside words."""
-    return [gram for word in words if word for gram in _ngrams(word)]
+    used, word = np.unique(tokens.ids, return_inverse=True)
+    grams = [_ngrams(tokens.words[id]) for id in used.tolist()]
+    lengths = np.array([len(one) for one in grams], np.int64)
+    ids, ends = vocabulary.ids(gram for one in grams for gram in one), np.cumsum(lengths)
+    positions = np.repeat(np.arange(len(word)), lengths[word])
+    shifts = np.cumsum(lengths[word]) - ends[word]  # from where the n-grams of a word stand in `ids` to where they go
+    return ids[np.arange(len(positions)) - shifts[positions]], positions
 
 
 def _ngrams(word: str) -> list[str]:
@@ -170,11 +187,19 @@ def _ngrams(word: str) -> list[str]:
     return [padded[start : start + length] for length in _LENGTHS for start in range(len(padded) - length + 1)]
 
 
-_FEATURES: Mapping[str, Callable[[Sequence[str]], Sequence[str]]] = {
-    "words": list,
+_FEATURES: Mapping[str, Callable[[Tokens, Vocabulary], Features]] = {
+    "words": _words,
     "pairs": _pairs,
     "characters": _characters,
 }
+
+_KERNELS = {
+    "pairs": "taxocaps.encoding.bag_kernels:count_with_pairs",
+    "characters": "taxocaps.encoding.bag_kernels:spell",
+}
+"""The compiled twins of counting, by `bag.features`; for words, numpy is as fast."""
+_SAVED = 1e-6
+"""CPU seconds a word that they save."""
 
 _WEIGHTS: Mapping[str, Callable[[Any], Any]] = {
     "all": lambda counts: counts,

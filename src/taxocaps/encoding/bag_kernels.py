@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from taxocaps.compiled import kernel, mixed
+from taxocaps.compiled import kernel
+from taxocaps.splitmix import mixed
 
 __all__ = [
     "count_columns",

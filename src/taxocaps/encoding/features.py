@@ -40,19 +40,6 @@ class FeatureCounter(Protocol):
         """How often each document has each feature, CSR [documents, V]."""
 
 
-class _WordCounter:
-    """Counts words."""
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self._vocabulary = vocabulary
-
-    def __call__(self, tokens: Tokens) -> Rows:
-        columns = self._vocabulary.ids(tokens.words) - Vocabulary.FIRST
-        starts = np.arange(len(columns) + 1)
-        found: Rows = count_columns(tokens.ids, tokens.offsets, starts, columns, len(self._vocabulary.words))
-        return found
-
-
 class _PairCounter:
     """Counts words and pairs; the words of a name such as `crude oil` may be two words, or one with a space in it."""
 
@@ -105,7 +92,6 @@ class _CharacterCounter:
 
 
 COUNTERS: Mapping[str, Callable[[Vocabulary], FeatureCounter]] = {
-    "words": _WordCounter,
     "pairs": _PairCounter,
     "characters": _CharacterCounter,
 }

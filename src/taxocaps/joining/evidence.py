@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,13 @@ class Pairs:
 
     def __len__(self) -> int:
         return len(self.documents)
+
+
+class Related(NamedTuple):
+    """Labels that are related to those of pairs: which pair, ascending, and which label."""
+
+    pairs: NDArray[np.int64]
+    others: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +121,7 @@ class EvidenceMaker:
         mean[(counts == 0) | ~is_read[:, None]] = np.nan  # members know nothing
         documents, labels = np.nonzero(self._candidates(mean, names))
         values = mean[documents, labels]
-        parents, children, siblings = self._relatives
+        parents, children, siblings = self._relatives(labels)
         columns: dict[str, Dense] = {
             **{
                 member: np.where(np.isnan(values), np.nan, logit(one[documents, labels]))
@@ -123,14 +130,14 @@ class EvidenceMaker:
             **_compared(values, documents),
             "frequency": np.log1p(counts[documents, labels]),
             **{name: one[documents, labels] if one.ndim > 1 else one[labels] for name, one in names.items()},
-            "parent": _best_of(parents, mean, documents, labels),
-            "child": _best_of(children, mean, documents, labels),
-            "sibling": _best_of(siblings, mean, documents, labels),
+            "parent": _best_of(parents, mean, documents),
+            "child": _best_of(children, mean, documents),
+            "sibling": _best_of(siblings, mean, documents),
             "length": np.log1p(lengths)[documents],
         }
         if names:
             columns["likeness to best"] = columns["likeness"] - names["likeness"].max(axis=1)[documents]
-            columns["parent's name"] = _best_of(parents, names["coverage"], documents, labels)
+            columns["parent's name"] = _best_of(parents, names["coverage"], documents)
         rows = np.stack([columns[feature] for feature in self.features], axis=1)
         return Pairs(documents, labels, rows.astype(np.float32))
 
@@ -142,15 +149,23 @@ class EvidenceMaker:
             found |= _best(np.where(alike > 0, alike, -np.inf), _FURTHER)
         return found
 
+    def _relatives(self, labels: NDArray[np.int64]) -> tuple[Related, ...]:
+        """The parents, children and siblings of some labels; of each, siblings are among the first children."""
+        parents = _related(self._parents, labels)
+        rows, siblings = _related(self._children, parents.others)
+        pairs = parents.pairs[rows]
+        is_other = siblings != labels[pairs]
+        return parents, _related(self._children, labels), Related(pairs[is_other], siblings[is_other])
+
     @cached_property
-    def _relatives(self) -> tuple[csr_array, ...]:
-        """The parents, children and siblings of each label, CSR [L, L] of bool."""
-        parents = _relation(self.classes.parents, len(self.classes))
-        children = csr_array(parents.T)
-        siblings = csr_array(parents @ children)
-        siblings.setdiag(False)
-        siblings.eliminate_zeros()
-        return parents, children, siblings
+    def _parents(self) -> csr_array:
+        """CSR [L, L] of bool."""
+        return _relation(self.classes.parents, len(self.classes))
+
+    @cached_property
+    def _children(self) -> csr_array:
+        """CSR [L, L] of bool."""
+        return csr_array(self._parents.T)
 
 
 def _compared(values: Dense, documents: NDArray[np.int64]) -> dict[str, Dense]:
@@ -185,27 +200,31 @@ def _best(values: Dense, count: int) -> NDArray[np.bool_]:
     return found
 
 
-def _best_of(related: csr_array, values: Dense, documents: NDArray[np.int64], labels: NDArray[np.int64]) -> Dense:
+def _related(related: csr_array, labels: NDArray[np.int64]) -> Related:
+    """The related labels of each of some labels, by a relation of all of them, CSR [L, L]; the first few hundred."""
+    starts = related.indptr[labels]
+    repeats = np.minimum(related.indptr[labels + 1] - starts, _MOST_RELATIVES)
+    pairs = np.repeat(np.arange(len(labels)), repeats)
+    shifts = starts - (np.cumsum(repeats) - repeats)
+    return Related(pairs, related.indices[shifts[pairs] + np.arange(len(pairs))])
+
+
+def _best_of(related: Related, values: Dense, documents: NDArray[np.int64]) -> Dense:
     """For each pair the largest value among the labels related to its own; NaN if there is none.
 
     Args:
-        related: CSR [L, L], the related labels of each label; only the first few hundred are looked at.
+        related: The related labels of each pair.
         values: [documents, L].
         documents: [pairs].
-        labels: [pairs].
     """
-    starts = related.indptr[labels]
-    repeats = np.minimum(related.indptr[labels + 1] - starts, _MOST_RELATIVES)
-    ends = np.cumsum(repeats)
-    which = np.repeat(starts - (ends - repeats), repeats) + np.arange(ends[-1] if len(ends) else 0)
-    found = values[np.repeat(documents, repeats), related.indices[which]]
-    result = np.full(len(labels), np.nan, np.float32)
-    some = repeats > 0
-    if some.any():
-        found = np.where(np.isnan(found), -np.inf, found)
-        best = np.maximum.reduceat(found, (ends - repeats)[some])
+    result = np.full(len(documents), np.nan, np.float32)
+    found = values[documents[related.pairs], related.others]
+    some, firsts = np.unique(related.pairs, return_index=True)
+    if len(some):
+        best = np.maximum.reduceat(np.where(np.isnan(found), -np.inf, found), firsts)
         result[some] = np.where(np.isfinite(best), best, np.nan)
     return result
 
 
 _MOST_RELATIVES = 300
+"""Relatives of a label that are looked at: a label may have as many siblings as there are labels."""

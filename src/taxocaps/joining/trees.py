@@ -7,9 +7,15 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from taxocaps.compiled import pays
 from taxocaps.config import Between, Config, Search
 
 __all__ = ["Trees", "TreesConfig", "fit_trees"]
+
+_SAVED = 9e-8
+"""CPU seconds that compiled code saves for each row and tree."""
+_FEW_ROWS = 1_000
+"""Rows that plain code sends down all trees at once."""
 
 
 class TreesConfig(Config):
@@ -57,11 +63,29 @@ class Trees:
 
     def logits(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
         """The logit of each row of features, float32 [rows, features]."""
+        if not pays("taxocaps.joining.kernels:sum_trees", _SAVED * len(rows) * len(self.roots)):
+            parts = np.array_split(rows, 1 + len(rows) // _FEW_ROWS)
+            return np.concatenate([self._plain_logits(part) for part in parts])
         from taxocaps.joining.kernels import sum_trees
 
         sums = np.full(len(rows), self.baseline[0])
         sum_trees(np.ascontiguousarray(rows, np.float32), self.roots, self._nodes, self.values, sums)
         return sums
+
+    def _plain_logits(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
+        """The twin of `sum_trees`: every row goes down all trees at once."""
+        index = np.repeat(np.arange(len(rows)), len(self.roots))  # [rows * trees]
+        nodes = np.tile(self.roots, len(rows))
+        inner = np.flatnonzero(self.left[nodes] >= 0)  # those that did not come to a leaf yet
+        while len(inner):
+            node = nodes[inner]
+            value = rows[index[inner], self.features[node]]
+            goes_left = (value <= self.thresholds[node]) | (np.isnan(value) & (self.missing_left[node] == 1))
+            nodes[inner] = node = np.where(goes_left, self.left[node], self.right[node])
+            inner = inner[self.left[node] >= 0]
+        values = self.values[nodes].reshape(len(rows), len(self.roots))
+        baseline = np.broadcast_to(self.baseline, (len(rows), 1))
+        return np.concatenate([baseline, values], axis=1).cumsum(axis=1)[:, -1]  # summed in the order of the trees
 
     def contributions(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
         """What each feature adds to the logit of each row, [rows, features] (Saabas 2014).

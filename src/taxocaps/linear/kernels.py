@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from taxocaps.compiled import kernel, random_below
+from taxocaps.compiled import kernel
+from taxocaps.splitmix import random_below
 
 __all__ = [
     "add_products",

@@ -1,7 +1,7 @@
 """What all linear methods share: the training task, the nodes of the taxonomy, and the fitted weights."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
+from taxocaps.compiled import pays
 from taxocaps.corpus.labels import Classes
 from taxocaps.linear.config import LinearConfig
 from taxocaps.progress import Progress, silent
 
 __all__ = [
+    "KnownWeights",
     "LinearTask",
     "LinearWeights",
     "Nodes",
@@ -29,8 +31,8 @@ SparseRow: TypeAlias = tuple[NDArray[np.int32], NDArray[np.float32]]
 
 _CELLS = 4_000_000
 """Margins that are computed at a time."""
-_FEW_FEATURES = 4_096
-"""Features of documents up to which scipy multiplies: compiled code takes a while to load."""
+_SAVED = 1e-8
+"""CPU seconds that compiled code saves for each multiplication of sparse matrices."""
 _MOST_DENSE = 25_000_000
 """Weights that are kept dense for predicting, zeros included; 100 MB."""
 
@@ -47,6 +49,7 @@ class LinearTask:
         seed: Random seed; the same seed gives the same weights with any number of threads.
         threads: Classifiers that are fitted in parallel, by methods that support it.
         progress: Called as fitting proceeds.
+        start: What an earlier fit knows of some labels, for methods with one classifier per label.
     """
 
     X: csr_array
@@ -56,6 +59,12 @@ class LinearTask:
     seed: int = 0
     threads: int = 1
     progress: Progress = silent
+    start: "KnownWeights | None" = None
+
+    def of_labels(self, columns: NDArray[np.int64]) -> "LinearTask":
+        """The same for some of the labels, given by their sorted columns."""
+        start = None if self.start is None else self.start.of_labels(columns)
+        return replace(self, Y=self.Y[:, columns], start=start)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +150,25 @@ class LinearWeights:
         return transposed.toarray() if np.prod(transposed.shape) <= _MOST_DENSE else transposed
 
 
+@dataclass(frozen=True, eq=False)
+class KnownWeights:
+    """The classifiers of some labels by an earlier fit, perhaps to other documents.
+
+    Attributes:
+        labels: int64 [K], the sorted columns of these labels.
+        weights: Their classifiers, over the features of the task.
+    """
+
+    labels: NDArray[np.int64]
+    weights: LinearWeights
+
+    def of_labels(self, columns: NDArray[np.int64]) -> "KnownWeights":
+        """The same for some of the labels, given by their sorted columns, which are counted anew."""
+        kept = np.flatnonzero(np.isin(self.labels, columns))
+        weights = LinearWeights(self.weights.coef[kept], self.weights.intercept[kept])
+        return KnownWeights(np.searchsorted(columns, self.labels[kept]), weights)
+
+
 def dense_product(rows: csr_array, others: csr_array | NDArray[np.float32]) -> NDArray[np.float32]:
     """The product of CSR [n, V] of float32 with [V, K], sparse or dense, as a dense matrix; float32 [n, K].
 
@@ -151,7 +179,9 @@ def dense_product(rows: csr_array, others: csr_array | NDArray[np.float32]) -> N
     if not isinstance(others, csr_array):
         found: NDArray[np.float32] = rows @ others
         return found
-    if rows.nnz < _FEW_FEATURES:
+    if not pays(
+        "taxocaps.linear.kernels:add_sparse_products", _SAVED * rows.nnz * others.nnz / max(1, others.shape[0])
+    ):
         product: NDArray[np.float32] = (rows @ others).toarray()
         return product
     from taxocaps.linear.kernels import add_sparse_products

@@ -8,11 +8,19 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from taxocaps.corpus.labels import Classes
 from taxocaps.linear.config import LinearConfig
-from taxocaps.linear.model import LinearTask, LinearWeights, SparseRow, documents_by_label, sparse_row, stack
+from taxocaps.linear.model import (
+    KnownWeights,
+    LinearTask,
+    LinearWeights,
+    SparseRow,
+    documents_by_label,
+    sparse_row,
+    stack,
+)
 from taxocaps.metrics.calibration import logistic
 
 __all__ = [
@@ -62,15 +70,25 @@ class OneVsRest:
     """The classifiers of all labels, fitted to all documents or to all but some; what these share is prepared once."""
 
     def __init__(self, task: LinearTask) -> None:
-        """Prepare the documents of a task."""
-        self._solver, self._positives = _Solver(task), documents_by_label(task.Y)
+        """Prepare the documents of a task, and begin with what an earlier fit knows of their labels.
+
+        A label that an earlier fit knows and that none of the documents carries keeps its weights.
+        """
+        self._task, self._solver, self._positives = task, _Solver(task), documents_by_label(task.Y)
         self._documents = np.arange(task.X.shape[0])
         self._duals: dict[int, _Dual] = {}
+        self._kept = KnownWeights(np.zeros(0, np.int64), _no_weights(task.X.shape[1]))
+        if task.start is not None:
+            idle = np.flatnonzero([not len(found) for found in self._positives])
+            kept = task.start.of_labels(idle)
+            self._kept = KnownWeights(idle[kept.labels], kept.weights)
+            self._duals = dict(self._known_duals(task.start))
 
     def fit(self) -> LinearWeights:
         """The weights that `fit_one_vs_rest` finds; later fits without some documents begin with them."""
         constants = np.zeros(len(self._positives), np.float32)
-        return self._solver.fit([self._problems(self._documents)], constants, self._duals)
+        found = self._solver.fit([self._problems(self._documents)], constants, self._duals)
+        return self._with_kept(found)
 
     def margins_without(self, left_out: Documents) -> NDArray[np.float32]:
         """The margins of some documents by classifiers that were fitted to all others; float32 [left out, L].
@@ -79,11 +97,40 @@ class OneVsRest:
             left_out: The sorted indices of these documents.
         """
         rest = np.setdiff1d(self._documents, left_out, assume_unique=True)
-        return self._solver.margins(self._problems(rest), left_out, self._duals)
+        margins = self._solver.margins(self._problems(rest), left_out, self._duals)
+        if len(self._kept.labels):
+            margins[:, self._kept.labels] = self._kept.weights.margins(self._task.X[left_out])
+        return margins
+
+    def _known_duals(self, start: KnownWeights) -> Iterator[tuple[int, "_Dual"]]:
+        """The dual variables that belong to weights: at the minimum, each is the slope of its document's loss."""
+        C, is_logistic = self._task.config.C or 1.0, self._task.config.loss == "logistic"
+        for begin in range(0, len(start.labels), _PROBLEMS_PER_CALL):
+            part = start.of_labels(start.labels[begin : begin + _PROBLEMS_PER_CALL]).weights
+            margins = part.margins(self._task.X)  # [n, part]
+            for row, column in zip(start.labels[begin:].tolist(), margins.T, strict=False):
+                signs = np.full(len(column), -1, np.float32)
+                signs[self._positives[row]] = 1
+                slopes = C * logistic(-signs * column) if is_logistic else 2 * C * np.maximum(0, 1 - signs * column)
+                support = np.flatnonzero(slopes)
+                yield row, _Dual(support, slopes[support].astype(np.float32))
+
+    def _with_kept(self, found: LinearWeights) -> LinearWeights:
+        if not len(self._kept.labels):
+            return found
+        rows = {row: self._kept.weights.coef[[place]] for place, row in enumerate(self._kept.labels.tolist())}
+        coef = vstack([rows.get(row, found.coef[[row]]) for row in range(len(found.intercept))], format="csr")
+        intercept = found.intercept.copy()
+        intercept[self._kept.labels] = self._kept.weights.intercept
+        return LinearWeights(csr_array(coef), intercept)
 
     def _problems(self, documents: Documents) -> "BinaryProblems":
         chosen = tuple(np.intersect1d(found, documents, assume_unique=True) for found in self._positives)
         return BinaryProblems(documents, tuple(range(len(chosen))), chosen)
+
+
+def _no_weights(width: int) -> LinearWeights:
+    return LinearWeights(csr_array((0, width), dtype=np.float32), np.zeros(0, np.float32))
 
 
 def logistic_scores(margins: NDArray[np.float32], classes: Classes) -> NDArray[np.float32]:
@@ -147,7 +194,7 @@ class _Solver:
     def fit(
         self, problems: Sequence[BinaryProblems], constants: NDArray[np.float32], duals: dict[int, "_Dual"]
     ) -> LinearWeights:
-        """Solve problems, see `fit_problems`; what was found is kept in `duals`, by row."""
+        """Solve problems, see `fit_problems`; `duals` are start values, replaced by what was found, by row."""
         rows: list[SparseRow] = [(np.empty(0, np.int32), np.empty(0, np.float32))] * len(constants)
         intercept = constants.copy()
 
@@ -155,7 +202,7 @@ class _Solver:
             found = space.rows(solved, self._task.config.drop_below)
             return [(*row, one.dual) for row, one in zip(found, solved, strict=True)]
 
-        for part, found in self._solved(problems, {}, finish):
+        for part, found in self._solved(problems, duals, finish):
             for row, constant, (weights, offset, dual) in zip(part.rows, part.constants, found, strict=True):
                 rows[row], duals[row] = weights, dual
                 intercept[row] = offset if constant is None else constant

@@ -94,8 +94,8 @@ class PrimaryCapsules(nn.Module):
     def sums(self, features: Tensor, weights: Tensor, document: Tensor, documents: int) -> Tensor:
         """The capsules of each document's rows, weighted and added up.
 
-        The numbers of a capsule lie apart here, and those of neighbouring capsules together: sums over the few numbers of
-        a capsule would otherwise take half as long as the product of matrices. Some rows after others stay in the cache.
+        The numbers of a capsule lie apart here, and those of neighbouring capsules together: sums over the few numbers
+        of a capsule would otherwise take half as long as the product of matrices. Some rows at a time stay in the cache.
 
         Args:
             features: The features of all rows.

@@ -69,19 +69,19 @@ class Prior(nn.Module):
         self.slopes.copy_(slopes)
         self.intercepts.copy_(intercepts)
 
-    def continue_from(self, other: "Prior", columns: Sequence[int]) -> None:
+    def continue_from(self, other: "Prior", ours: Sequence[int], theirs: Sequence[int]) -> None:
         """Take the weights of another prior, and what it knows of its labels.
 
         Args:
-            other: A trained prior, perhaps of fewer labels.
-            columns: The columns that its labels have here.
+            other: A trained prior, perhaps of other labels.
+            ours: The columns of labels that it knows; [l].
+            theirs: The columns that these labels have there; [l].
         """
-        known = torch.tensor(columns, device=self.base.device)  # [l]
         with torch.no_grad():
             for name, values in other.state_dict().items():
                 mine = self.get_buffer(name) if name in _OF_LABELS else self.get_parameter(name)
                 if name in _OF_LABELS:
-                    mine[known] = values.to(mine.device)
+                    mine[list(ours)] = values[list(theirs)].to(mine.device)
                 else:
                     mine.copy_(values)
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from taxocaps.nn.layers import MaskedSelfAttention, dense_layer
+from taxocaps.nn.layers import MaskedSelfAttention, convolve_words, dense_layer
 
 __all__ = [
     "WINDOW",
@@ -123,9 +123,8 @@ def _side_by_side(features: list[Tensor]) -> Tensor:
 class RowConvolution(nn.Module):
     """A convolution over windows of words of a row, in two equivalent forms.
 
-    The words of a document occur in many of its rows. Each distinct word is therefore multiplied with the kernels once,
-    and the products of each window are added up, which is several times as fast. Windows wider than three words have
-    the centres of those of three, and read zeros beyond the ends of a row.
+    The words of a document occur in many of its rows, and are multiplied with the kernels only once. Windows wider than
+    three words have the centres of those of three, and read zeros beyond the ends of a row.
 
     Shapes:
         x: [R, W, C], or [U, C] with positions: [R, W]; returns [R, W', F] with W' = (W - 3) // stride + 1.
@@ -161,14 +160,7 @@ class RowConvolution(nn.Module):
         if beyond:  # one more word, whose features are 0
             positions = functional.pad(positions, (beyond, beyond), value=len(x))  # [R, W + 2 beyond]
             x = functional.pad(x, (0, 0, 0, 1))  # [U + 1, C]
-        kernels = self.weight.permute(1, 2, 0).flatten(1)  # [C, w F]
-        products = (x @ kernels).view(-1, len(self.bias))  # [U w, F]
-        indices = positions.unfold(1, self.width, self.stride) * self.width  # [R, W', w]
-        indices = indices + torch.arange(self.width, device=x.device)  # [R, W', w]
-        if not len(positions):  # embedding_bag needs at least one window
-            return self.bias.expand(*indices.shape[:2], -1)
-        sums = functional.embedding_bag(indices.flatten(0, 1), products, mode="sum")  # [R W', F]
-        return (sums + self.bias).view(*indices.shape[:2], len(self.bias))  # [R, W', F]
+        return convolve_words(x, positions, self.weight, self.stride) + self.bias  # [R, W', F]
 
 
 class BlockAttention(nn.Module):

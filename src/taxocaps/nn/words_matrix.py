@@ -12,6 +12,7 @@ from taxocaps.nn.capsules import LabelCapsules, PrimaryCapsules
 from taxocaps.nn.contextual import WordContext, context_layer
 from taxocaps.nn.estimate import training_memory
 from taxocaps.nn.heads import CapsuleHead, DenseHead
+from taxocaps.nn.layers import distinct_ids
 from taxocaps.nn.network import PADDING, UNKNOWN, DropoutRate, Estimate, LayerSize, Network, Sizes, word_embedding
 from taxocaps.nn.rows import WINDOW, AttentionalLSTM, BlockAttention, RowConvolution, RowLayer, RowSelfAttention
 
@@ -158,7 +159,7 @@ class WordsMatrixNetwork(Network):
         """
         size = self.embedding.num_embeddings
         if not self.training:  # nothing is dropped, and a word is the same in all documents
-            ids, positions = _distinct_ids(words, size)  # [U], [R, T]
+            ids, positions = distinct_ids(words, size)  # [U], [R, T]
             return self.embedding(ids), positions  # [U, D], [R, T]
         pairs, positions = torch.unique(words + document[:, None] * size, return_inverse=True)  # [U], [R, T]
         ids = pairs % size  # [U]
@@ -187,20 +188,6 @@ class WordsMatrixNetwork(Network):
         if not self.training or not self.word_dropout:
             return torch.zeros_like(ids, dtype=torch.bool)  # [U]
         return (torch.rand_like(ids, dtype=torch.float) < self.word_dropout) & (ids != PADDING)  # [U]
-
-
-def _distinct_ids(words: Tensor, size: int) -> tuple[Tensor, Tensor]:
-    """The distinct numbers among `words`, which are below `size`, and the index of each; faster than `torch.unique`.
-
-    Shapes:
-        words: [R, T]; returns [U] and [R, T].
-    """
-    is_there = torch.zeros(size, dtype=torch.bool, device=words.device)  # [size]
-    is_there[words.flatten()] = True
-    ids = is_there.nonzero().squeeze(1)  # [U]
-    index = torch.empty(size, dtype=torch.long, device=words.device)  # [size]
-    index[ids] = torch.arange(len(ids), device=words.device)
-    return ids, index[words]  # [U], [R, T]
 
 
 def _narrowed(width: int, stride: int, T: int, layers: int) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -217,6 +218,7 @@ class Scorer(ABC):
         is_calibrated: Whether scores are probabilities already.
         needs_folds: Whether there are folds however few documents there are.
         start: A fitted scorer of the same kind, perhaps with other labels, from whose weights `fit` continues.
+        origins: For labels that the scorer to start from calls otherwise, what it calls them.
         vocabulary: The words it knows, once it is fitted.
     """
 
@@ -224,6 +226,7 @@ class Scorer(ABC):
     is_calibrated: ClassVar[bool] = False
     needs_folds: ClassVar[bool] = False
     start: Self | None = None
+    origins: Mapping[str, str] = MappingProxyType({})
     vocabulary: Vocabulary
 
     def __init__(self, config: Any, classes: Classes, seed: int = 0) -> None:
@@ -246,6 +249,18 @@ class Scorer(ABC):
     def encoder(self) -> DocumentEncoder:
         """What makes encoded documents for this scorer."""
         return DocumentEncoder(self.config.text, self.config.encodings, self.threads)
+
+    def starts_like(self, other: "Scorer") -> None:
+        """Read documents as another scorer of the same labels does, and start from the same one."""
+        self.encoder, self.start, self.origins = other.encoder, other.start, other.origins
+
+    @property
+    def known_columns(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The columns of the labels that the scorer to start from knows, and the columns that they have there."""
+        theirs = {} if self.start is None else {name: column for column, name in enumerate(self.start.classes.names)}
+        meant = ((column, self.origins.get(name, name)) for column, name in enumerate(self.classes.names))
+        found = np.array([(column, theirs[name]) for column, name in meant if name in theirs], np.int64).reshape(-1, 2)
+        return found[:, 0], found[:, 1]
 
     def knows(self, word: str) -> bool:
         """Whether a word tells this scorer anything."""
@@ -301,6 +316,25 @@ class Scorer(ABC):
         """
         scores = out_of_fold(self, training, folds, context)
         return CrossFit(self.fit(training, None, context.within("all")), scores)
+
+    @property
+    def keeps_scale(self) -> bool:
+        """Whether a score goes on meaning the same after `refit`, so that calibration and thresholds can stay."""
+        return False
+
+    def refit(self, training: Examples, folds: NDArray[np.int64], context: FitContext) -> NDArray[np.float32]:
+        """Learn from the documents of the scorer to start from and some more, and keep of it what can be kept.
+
+        Args:
+            training: All documents.
+            folds: int64 [documents], the fold of those that are also scored by a scorer fitted without their fold; -1
+                for all others.
+            context: Where and how.
+
+        Returns:
+            float32 [documents, L], the scores of these documents; 0 for others.
+        """
+        return self.cross_fit(training, folds, context).scores
 
     @abstractmethod
     def scores(self, documents: EncodedDocuments) -> NDArray[np.float32]:
@@ -375,7 +409,7 @@ def out_of_fold(
 
         def fit_and_score(inside: NDArray[np.int64] = inside, within: FitContext = within) -> NDArray[np.float32]:
             one = make_scorer(scorer.config, scorer.classes, scorer.seed, scorer.threads)
-            one.encoder, one.start = scorer.encoder, scorer.start
+            one.starts_like(scorer)
             rest = np.setdiff1d(np.arange(len(training)), inside)
             one.fit(training.select(rest), None, within)
             return one.scores(training.documents.select(inside))

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from taxocaps.arrays import ModelArrays, reading_arrays
 from taxocaps.config import Between, Duration
 from taxocaps.encoding.documents import EncodedDocuments
-from taxocaps.errors import ConfigError, CorpusError, ModelError
+from taxocaps.errors import ConfigError, CorpusError
 from taxocaps.joining.evidence import KINDS, RESERVED, EvidenceMaker, Pairs
 from taxocaps.joining.names import LabelNames, label_terms
 from taxocaps.joining.trees import Trees, TreesConfig, fit_trees
@@ -179,21 +179,21 @@ class JoinedScorer(Scorer):
         return self.cross_fit(training, folds, context).report
 
     def cross_fit(self, training: Examples, folds: NDArray[np.int64], context: FitContext) -> CrossFit:
-        """Fit members on folds, the trees on what they say of documents they have not seen, then members on all."""
-        if self.start is not None:
-            raise ModelError("joined models do not start from another model; train on all documents together")
-        self.counts = np.asarray(training.labels.sum(axis=0)).ravel().astype(np.int64)
-        self._names = self._label_names()
-        if self._names is not None:
-            self._names.fit(training.documents)
+        """Fit members on folds, the trees on what they say of documents they have not seen, then members on all.
+
+        If there is a scorer to start from, its members take part again, each from its weights.
+        """
+        self._learn_labels(training)
         self._take(list(self.members), EvidenceMaker.candidates_for(training.labels))
-        if self.config.time is not None:
+        if self.start is not None:
+            self._start_members()
+        elif self.config.time is not None:
             plan = plan_members(self.config.used, training.workload, int(folds.max()) + 1, self.config.time)
             context.tell(str(plan))
             self._keep(plan.kept)
         found = self._score_members(training, folds, context)
         self._keep(list(found))
-        if self.config.choose:
+        if self.config.choose and self.start is None:
             self._leave_out_members(training, folds, found, context)
         used = [found[name] for name in self.members]
         pairs = self._out_of_fold_pairs(training, folds, used, np.arange(len(training)), self.evidence)
@@ -202,12 +202,51 @@ class JoinedScorer(Scorer):
         standings = [self._standing(name, training.labels, one) for name, one in {**found, "joined": scores}.items()]
         return CrossFit(FitReport(standings=tuple(standings)), scores)
 
+    @property
+    def keeps_scale(self) -> bool:
+        """If the scores of all members do."""
+        return all(member.keeps_scale for member in self.members.values())
+
+    def refit(self, training: Examples, folds: NDArray[np.int64], context: FitContext) -> NDArray[np.float32]:
+        """Members learn from all documents; the trees that join them stay as they are."""
+        assert self.start is not None
+        self._learn_labels(training)
+        self._take(list(self.members), self.start.evidence.candidates)
+        self._start_members()
+        self.trees = self.start.trees
+        used = self._score_members(training, folds, context)
+        left_out = np.flatnonzero(folds >= 0)
+        if not len(left_out):
+            return np.zeros(training.labels.shape, np.float32)
+        pairs = self._out_of_fold_pairs(training, folds, list(used.values()), left_out, self.evidence)
+        return _filled(pairs, self.trees.logits(pairs.rows), training.labels.shape)
+
+    def _learn_labels(self, training: Examples) -> None:
+        """Count the documents of labels, and learn how rare the words of their names are.
+
+        A label that no document carries has as many as for the scorer to start from, whose members know it.
+        """
+        self.counts = np.asarray(training.labels.sum(axis=0)).ravel().astype(np.int64)
+        if self.start is not None:
+            ours, theirs = self.known_columns
+            self.counts[ours] = np.where(self.counts[ours], self.counts[ours], self.start.counts[theirs])
+        self._names = self._label_names()
+        if self._names is not None:
+            self._names.fit(training.documents)
+
+    def _start_members(self) -> None:
+        """Go on with the members of the scorer to start from, each from its weights."""
+        assert self.start is not None
+        self._keep(list(self.start.members))
+        for name, member in self.members.items():
+            member.start, member.origins = self.start.members[name], self.origins
+
     def _score_members(self, training: Examples, folds: NDArray[np.int64], context: FitContext) -> dict[str, Dense]:
         """What members say of documents that they have not seen; one that reads nothing in the texts does not count."""
         found = {}
         for name, reading in self._readings(training.documents):
             member, within = self.members[name], context.called(name).within("members", name)
-            own_folds = folds % folds_of(member.config, int(folds.max()) + 1)
+            own_folds = np.where(folds < 0, folds, folds % folds_of(member.config, max(1, int(folds.max()) + 1)))
             try:
                 found[name] = member.cross_fit(Examples(reading, training.labels), own_folds, within).scores
             except CorpusError as error:
@@ -339,8 +378,8 @@ class JoinedScorer(Scorer):
         evidence: EvidenceMaker,
     ) -> Pairs:
         """The pairs of some training documents, with what was known without their folds."""
-        fold_counts = [training.labels[folds != fold].sum(axis=0) for fold in range(int(folds.max()) + 1)]
-        counts = np.stack([np.asarray(found).ravel() for found in fold_counts])  # [folds, L]
+        inside = [np.asarray(training.labels[folds == fold].sum(axis=0)) for fold in range(int(folds.max()) + 1)]
+        counts = self.counts - np.stack([found.ravel() for found in inside])  # [folds, L]
         parts = []
         for rows in _chunks(len(documents), len(self.classes)):
             chunk = documents[rows]

@@ -14,10 +14,10 @@ from taxocaps.arrays import ModelArrays, reading_arrays
 from taxocaps.config import Between
 from taxocaps.encoding.bag import IDF_BOUNDS, BagConfig, BagOfWords
 from taxocaps.encoding.documents import EncodedDocuments
-from taxocaps.errors import CorpusError, ModelError
+from taxocaps.errors import CorpusError
 from taxocaps.linear.config import LinearConfig
 from taxocaps.linear.methods import METHODS, Classifiers, word_contributions
-from taxocaps.linear.model import LinearTask, LinearWeights
+from taxocaps.linear.model import KnownWeights, LinearTask, LinearWeights
 from taxocaps.metrics.calibration import logistic, logit
 from taxocaps.metrics.thresholds import best_threshold
 from taxocaps.progress import Progress, silent
@@ -67,11 +67,23 @@ class LinearScorer(Scorer):
 
     bag: BagOfWords
     weights: LinearWeights
+    C: float
+    """The cost of errors that it was fitted with."""
+
+    @property
+    def keeps_scale(self) -> bool:
+        """With the same C, margins hardly change with some more documents."""
+        return True
 
     def fit(self, training: Examples, validation: Examples | None, context: FitContext) -> FitReport:
-        """Count words, then fit the classifiers; validation documents are not needed."""
+        """Count words, then fit the classifiers; validation documents are not needed.
+
+        Classifiers begin with the weights of the scorer to start from, and end where they would without it, but sooner;
+        labels that no document carries keep these weights.
+        """
         bags = self._learn_bag(training.documents)
-        self.weights = METHODS[self.config.linear.structure].fit(self._task(bags, training.labels, context))
+        task = self._task(bags, training.labels, context)
+        self.weights, self.C = self._classifiers(task).fit(), float(task.config.C or 0)
         return FitReport()
 
     def cross_fit(self, training: Examples, folds: NDArray[np.int64], context: FitContext) -> CrossFit:
@@ -80,10 +92,10 @@ class LinearScorer(Scorer):
         count = int(folds.max()) + 1
         listener = _Listener(context.progress)
         task = self._task(bags, training.labels, replace(context, progress=listener))
-        if self.config.linear.C is None:
+        if self.config.linear.C is None and self.start is None:
             task = self._searched(task, np.flatnonzero(folds == 0))
         classifiers = self._classifiers(task)
-        self.weights = classifiers.fit()
+        self.weights, self.C = classifiers.fit(), float(task.config.C or 0)
         scores = np.zeros(training.labels.shape, np.float32)
         for fold in range(count):
             within = context.called(f"fold {fold + 1} of {count}").within(f"fold-{fold}")
@@ -98,21 +110,21 @@ class LinearScorer(Scorer):
             context.judge(fold + 1, training.labels[done], scores[done])
         return CrossFit(FitReport(), scores)
 
-    def continue_from(self, other: "LinearScorer", training: Examples) -> None:
-        """Take the weights of another scorer; a label that it does not know has the share of its training documents.
+    def take_start(self, training: Examples) -> None:
+        """Take the weights of the scorer to start from, which has one-vs-rest classifiers, as they are.
 
         Args:
-            other: A fitted scorer of one-vs-rest classifiers, whose labels are among those of this one.
-            training: The documents that tell how frequent new labels are.
+            training: The documents that tell how frequent new labels are: these have the share of their documents.
         """
-        rows = [self.classes.names.index(name) for name in other.classes.names]
-        shape = (len(self.classes), len(other.classes))
-        placed = csr_array((np.ones(len(rows), np.float32), (rows, range(len(rows)))), shape)
+        assert self.start is not None
+        ours, theirs = self.known_columns
+        other, shape = self.start.weights, (len(self.classes), len(self.start.classes))
+        placed = csr_array((np.ones(len(ours), np.float32), (ours, theirs)), shape)
         shares = (np.asarray(training.labels.sum(axis=0)).ravel() + 0.5) / (len(training) + 1)
         intercept = logit(shares).astype(np.float32)
-        intercept[rows] = other.weights.intercept
-        self.weights = LinearWeights(csr_array(placed @ other.weights.coef), intercept)
-        self._take(other.bag)
+        intercept[ours] = other.intercept[theirs]
+        self.weights, self.C = LinearWeights(csr_array(placed @ other.coef), intercept), self.start.C
+        self._take(self.start.bag)
 
     def scores(self, documents: EncodedDocuments) -> NDArray[np.float32]:
         """How well each label fits each document; a document without a known word has no score."""
@@ -121,11 +133,10 @@ class LinearScorer(Scorer):
 
     def _learn_bag(self, documents: EncodedDocuments) -> csr_array:
         """Choose the words that count; returns the vectors of the documents."""
-        if self.start is not None:
-            raise ModelError("linear models do not start from another model; train on all documents together")
-        bag = self.config.bag
-        least = min(bag.min_documents, max(1, len(documents) // 10))  # few documents have few words in common
-        self._take(BagOfWords.learn(documents, bag.replace(min_documents=least)))
+        config = self.config.bag
+        least = min(config.min_documents, max(1, len(documents) // 10))  # few documents have few words in common
+        bag = BagOfWords.learn(documents, config.replace(min_documents=least))
+        self._take(bag if self.start is None else bag.with_features_of(self.start.bag))
         if not self.vocabulary.words:
             raise CorpusError(
                 f"no word occurs in {self.config.bag.min_documents} training documents; "
@@ -139,11 +150,24 @@ class LinearScorer(Scorer):
             bags,
             csr_array(labels),
             self.classes,
-            config if config.C is not None else config.replace(C=1.0),
+            config if config.C is not None else config.replace(C=1.0 if self.start is None else self.start.C),
             seed=self.seed,
             threads=context.threads,
             progress=context.progress,
+            start=self._known_weights(),
         )
+
+    def _known_weights(self) -> KnownWeights | None:
+        """The weights of the scorer to start from, over the features of this one; None if they are not of labels."""
+        if self.start is None or self.config.linear.structure != "flat":
+            return None
+        ours, theirs = self.known_columns
+        coef = self.start.weights.coef[theirs].tocoo()
+        columns = self.vocabulary.ids(self.start.vocabulary.words) - Vocabulary.FIRST
+        kept = columns[coef.col] >= 0  # not all features need to have stayed
+        rows, columns = coef.row[kept], columns[coef.col[kept]]
+        placed = csr_array((coef.data[kept], (rows, columns)), shape=(len(ours), len(self.vocabulary.words)))
+        return KnownWeights(ours, LinearWeights(placed, self.start.weights.intercept[theirs]))
 
     def _classifiers(self, task: LinearTask) -> Classifiers:
         return METHODS[task.config.structure].prepare(task)
@@ -159,7 +183,7 @@ class LinearScorer(Scorer):
         columns = np.sort(order[:: math.ceil(len(order) / _MOST_SEARCHED)])
 
         def quality(chosen: LinearTask) -> float:
-            part = replace(chosen, Y=task.Y[:, columns], progress=silent)
+            part = replace(chosen.of_labels(columns), progress=silent)
             margins = self._classifiers(part).margins_without(left_out)
             truth = part.Y[left_out]
             found = best_threshold(truth, logistic(margins).astype(np.float32)).f1
@@ -201,6 +225,7 @@ class LinearScorer(Scorer):
         self.vocabulary.save(folder / _VOCABULARY)
         arrays = {
             "idf": self.bag.idf,
+            "C": np.array([self.C]),
             "intercept": self.weights.intercept,
             "coef.data": coef.data,
             "coef.indices": coef.indices.astype(np.int32),
@@ -216,6 +241,7 @@ class LinearScorer(Scorer):
             rows, words = METHODS[self.config.linear.structure].rows(self.classes), len(vocabulary.words)
             coef = arrays.sparse("coef", np.float32, (rows, words))
             self.weights = LinearWeights(coef, arrays.dense("intercept", np.float32, (rows,)))
+            self.C = float(arrays.dense("C", np.float64, (1,), 1e-6, 1e6)[0])
             self._take(BagOfWords(vocabulary, arrays.dense("idf", np.float64, (words,), *IDF_BOUNDS), self.config.bag))
 
     def _take(self, bag: BagOfWords) -> None:

@@ -38,7 +38,16 @@ from taxocaps.scorers.decision import (
 from taxocaps.scorers.folds import document_folds
 from taxocaps.taxonomy.tree import VIRTUAL_ROOT
 
-__all__ = ["FittedModel", "ModelName", "fit_model", "fit_with_scores", "hold_out"]
+__all__ = [
+    "FittedModel",
+    "ModelName",
+    "fit_model",
+    "fit_with_scores",
+    "has_folds",
+    "hold_out",
+    "known_counts",
+    "refit_model",
+]
 
 _DEEPEST = 500
 """Labels that are further below the root are shown without their paths."""
@@ -294,7 +303,7 @@ class FittedModel:
             chosen,
             names=self.classes.names,
             levels=self.classes.levels,
-            closure=self.classes.full_closure,
+            closure=self.classes.full_closure_of({*truth.indices.tolist(), *chosen.indices.tolist()}),
             scores=scores,
             unseen=missed,
             added=added,
@@ -389,7 +398,7 @@ def fit_with_scores(
         context.tell("validation documents are learned from, too: thresholds come from out-of-fold scores of all")
         training, validation = training.with_others(validation), None
     decision, counts = scorer.config.decision, count_labels(training.labels)
-    rare = {name: int(count) for name, count in zip(scorer.classes.names, counts, strict=True) if 0 < count <= _FEW}
+    rare = _rare(scorer.classes, counts)
     titles = (scorer.classes.taxonomy.title(label, scorer.config.text.language) for label in rare)
     named = [label if title == label else f"{title} ({label})" for label, title in zip(rare, titles, strict=True)]
     for line in (*_warnings(len(training), named), *scorer.advice(len(training))):
@@ -420,6 +429,49 @@ def fit_with_scores(
     return replace(fitted, validation=found, metrics=metrics, diagnosis=diagnosis), held_out
 
 
+def refit_model(
+    start: FittedModel, scorer: Scorer, training: Examples, folds: NDArray[np.int64], context: FitContext
+) -> tuple[FittedModel, NDArray[np.float32]]:
+    """Fit a scorer whose scores keep their meaning (`keeps_scale`) to the documents of a model and a few more.
+
+    Calibration and thresholds stay; a new label has those of the known one with the next larger number of documents.
+
+    Args:
+        start: The model, whose scorer is the one that `scorer` starts from.
+        scorer: Not fitted yet.
+        training: All documents.
+        folds: As for `Scorer.refit`.
+        context: Where and how.
+
+    Returns:
+        The model, and the calibrated scores of the documents that have a fold, 0 for others; float32 [documents, L].
+    """
+    raw = scorer.refit(training, folds, context)
+    ours, theirs = scorer.known_columns
+    counts = known_counts(start, scorer, count_labels(training.labels))
+    order = np.argsort(start.counts, kind="stable")
+    like = order[np.searchsorted(start.counts, counts, sorter=order).clip(max=len(order) - 1)]  # [L], columns of start
+    like[ours] = theirs
+    slopes, intercepts = (
+        np.broadcast_to(values, start.counts.shape)[like]
+        for values in (start.calibration.slopes, start.calibration.intercepts)
+    )
+    calibration = Calibration() if start.calibration.is_identity else Calibration(slopes, intercepts)
+    metrics = {"parameters": scorer.parameters, "rare_labels": _rare(scorer.classes, counts)}
+    fitted = FittedModel(
+        start.name, scorer.config, scorer, calibration, start.thresholds[like], start.hierarchy, counts, metrics=metrics
+    )
+    return fitted, _calibrated(calibration, raw)
+
+
+def known_counts(start: FittedModel, scorer: Scorer, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Training documents of labels; one that none of them carries has those of the model to start from; int64 [L]."""
+    ours, theirs = scorer.known_columns
+    found = counts.copy()
+    found[ours] = np.where(counts[ours], counts[ours], start.counts[theirs])
+    return found
+
+
 def _fit(
     scorer: Scorer, training: Examples, validation: Examples | None, context: FitContext, only_validate: bool
 ) -> tuple[FitReport, HeldOut]:
@@ -448,11 +500,15 @@ def _folds(scorer: Scorer, training: Examples) -> NDArray[np.int64] | None:
     Nor are there folds for so many documents and labels that the scores of all of them would fill the memory: some
     documents are held out then, as many as have scores in it, which is enough for calibration and thresholds.
     """
-    if len(training) * len(scorer.classes) > _MOST_CELLS and not scorer.needs_folds:
-        return None
-    wanted = scorer.folds_for(len(training))
     fewest = 2 if scorer.needs_folds else _TOO_FEW_TO_SPLIT
-    return document_folds(training, wanted, scorer.seed, fewest) if wanted > 1 else None
+    wanted = scorer.folds_for(len(training))
+    return document_folds(training, wanted, scorer.seed, fewest) if has_folds(scorer, len(training)) else None
+
+
+def has_folds(scorer: Scorer, documents: int) -> bool:
+    """Whether so many documents, unless they are copies, are scored out of fold when a scorer is fitted to them."""
+    is_too_much = documents * len(scorer.classes) > _MOST_CELLS and not scorer.needs_folds
+    return scorer.folds_for(documents) > 1 and not is_too_much
 
 
 def _held_out(scores: NDArray[np.float32], examples: Examples, training: Examples) -> HeldOut:
@@ -502,6 +558,11 @@ _FEW = 2
 
 _FEW_DOCUMENTS = 50
 _NAMES_TOLD = 5
+
+
+def _rare(classes: Classes, counts: NDArray[np.int64]) -> dict[str, int]:
+    """The labels with very few training documents, and their number."""
+    return {name: int(count) for name, count in zip(classes.names, counts, strict=True) if 0 < count <= _FEW}
 
 
 def _warnings(documents: int, rare: Sequence[str]) -> Iterator[str]:

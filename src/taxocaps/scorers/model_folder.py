@@ -30,6 +30,7 @@ UNHASHED = {"versions.json", "README.md", "metrics.json", "history.csv", "report
 MODEL_FILES = frozenset(
     {"config.yaml", "vocabulary.tsv", "taxonomy.json", "labels.json", "weights.safetensors", "thresholds.json"}
     | {"stop_words.txt", "join.safetensors", "name_words.tsv", "name_characters.tsv", "members", "encoder"}
+    | {"sources.json", "corrections.jsonl"}
     | UNHASHED
 )
 """What the folder of a model usually holds; a scorer of another package may write more."""

@@ -245,7 +245,7 @@ class NetworkScorer(Scorer):
         context.tell(self._describe(vectors.shape[1], training.documents))
         self._set_weights(vectors)
         counts = torch.from_numpy(count_labels(training.labels))  # [L]
-        self.objective.prepare(counts, len(training), self._known_columns())
+        self.objective.prepare(counts, len(training), self.known_columns[0].tolist())
         inputs = self.inputs(training.documents)
         checked = None if validation is None else self.inputs(validation.documents)
         if known is not None and folds is not None:
@@ -395,7 +395,8 @@ class NetworkScorer(Scorer):
         assert self.linear is not None
         self._calibration = Calibration()
         if self.start is not None and self.start.linear is not None:  # of new labels it says how frequent they are
-            self.linear.continue_from(self.start.linear, known)
+            self.linear.start, self.linear.origins = self.start.linear, self.origins
+            self.linear.take_start(known)
             return _linear_logits(self.linear.scores(known.documents))
         try:
             beside = replace(context.called("linear model").within("linear"), watch=None)
@@ -417,12 +418,7 @@ class NetworkScorer(Scorer):
         prior = self.objective.prior
         prior.set_labels(torch.from_numpy(counts), len(known), slopes, intercepts)
         if self.start is not None:
-            prior.continue_from(self.start.objective.prior, self._known_columns())
-
-    def _known_columns(self) -> list[int]:
-        """The columns of the labels of the scorer to start from, in their order."""
-        columns = {name: column for column, name in enumerate(self.classes.names)}
-        return [columns[name] for name in self.start.classes.names] if self.start is not None else []
+            prior.continue_from(self.start.objective.prior, *self.known_columns)
 
     def _with_linear(self, documents: EncodedDocuments) -> NetworkInputs:
         """What the network reads of some documents, and what the linear model says of them."""
@@ -448,13 +444,13 @@ class NetworkScorer(Scorer):
         state = self.network.state_dict()
         state[self.network.word_vectors_name] = torch.from_numpy(vectors)
         if self.start is not None:
-            known = self._known_columns()
+            ours, theirs = self.known_columns
             for name, weights in self.start.network.state_dict().items():
                 axis = 1 if name in self.network.label_parameters else 0  # the first that must be the same
                 if name not in state or state[name].shape[axis:] != weights.shape[axis:]:
                     raise ModelError("the model to start from has a network of another shape; use the same options")
                 if axis:
-                    state[name][known] = weights
+                    state[name][ours] = weights[theirs]
                 else:
                     state[name] = weights
         self.network.load_state_dict(state)

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from taxocaps.compiled import kernel, mixed, random_below
+from taxocaps.compiled import kernel
+from taxocaps.splitmix import mixed, random_below
 
 __all__ = ["META_PATH", "PLAIN", "STEPS", "fill_walks"]
 

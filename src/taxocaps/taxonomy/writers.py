@@ -7,20 +7,25 @@ title, and as alternatives the alternative names and the titles in other languag
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Literal, TextIO, TypeAlias, get_args
 from urllib.parse import quote
 
 from taxocaps.errors import FileError, TaxonomyError
 from taxocaps.files import atomic_text, format_suffix
+from taxocaps.taxonomy.labeling_config import write_labeling_config
 from taxocaps.taxonomy.nested import TERM_KEYS
 from taxocaps.taxonomy.readers import Statement, TaxonomyFormat, parse_hier, parse_tsv, taxonomy_format
 from taxocaps.taxonomy.skos import LABEL_NAMESPACE, RDF_SYNTAXES
 from taxocaps.taxonomy.terms import Term, TermKind
 from taxocaps.taxonomy.tree import Taxonomy
 
-__all__ = ["flat_nodes", "format_hier", "format_tsv", "write_taxonomy"]
+__all__ = ["WrittenFormat", "flat_nodes", "format_hier", "format_tsv", "write_taxonomy"]
+
+LabelingFormat = Literal["label-studio", "label-studio-choices"]
+WrittenFormat: TypeAlias = TaxonomyFormat | LabelingFormat
 
 _NESTING = 64
 """Maximum nesting in JSON and YAML, whose libraries recurse; deeper taxonomies are written as a flat list of nodes."""
@@ -28,32 +33,35 @@ _NESTING = 64
 _URI = re.compile(r'(?:https?://|urn:)[^\x00-\x20<>"{}|^`\\]+')
 
 
-def write_taxonomy(taxonomy: Taxonomy, path: str | PathLike[str], *, format: TaxonomyFormat | None = None) -> None:
+def write_taxonomy(taxonomy: Taxonomy, path: str | PathLike[str], *, format: WrittenFormat | None = None) -> None:
     """Write a taxonomy; the file appears only when it is complete.
 
     Args:
         taxonomy: The taxonomy.
         path: The file, compressed if the suffix is `.gz`, `.xz` or `.zst`.
-        format: `tsv`, `hier`, `json`, `yaml` or `skos` (as Turtle); by default determined by the suffix.
+        format: `tsv`, `hier`, `json`, `yaml` or `skos` (as Turtle), by default determined by the suffix; or
+            `label-studio` or `label-studio-choices` for a labeling configuration, which cannot be read again.
 
     Raises:
         TaxonomyError: If the format cannot represent one of the labels or names.
         FileError: If the suffix is not that of a format that can be written.
     """
     path = Path(path)
-    writers: dict[TaxonomyFormat, Callable[[Taxonomy, TextIO], None]] = {
+    writers: dict[str, Callable[[Taxonomy, TextIO], None]] = {
+        "label-studio": partial(write_labeling_config, tag="Taxonomy"),
+        "label-studio-choices": partial(write_labeling_config, tag="Choices"),
         "tsv": _write_tsv,
         "hier": _write_hier,
         "json": _write_json,
         "yaml": _write_yaml,
         "skos": _write_turtle,
     }
-    name = taxonomy_format(path, format)
+    name = format if format in get_args(LabelingFormat) else taxonomy_format(path, format)
     if name == "skos" and RDF_SYNTAXES.get(format_suffix(path), "turtle") not in ("turtle", "n3"):
         raise FileError(f"{path}: SKOS is written as Turtle only; give the file the suffix .ttl")
     try:
         with atomic_text(path) as file:
-            writers[name](taxonomy, file)
+            writers[str(name)](taxonomy, file)
     except TaxonomyError as error:
         raise TaxonomyError(f"{path}: {error}") from error
 

@@ -1,4 +1,4 @@
-"""The pages of the server: the live page, whose files are sent as they are, and the description of the API."""
+"""The pages of the server: the live ones, whose files are sent as they are, and the description of the API."""
 
 import hashlib
 import json
@@ -33,8 +33,8 @@ _HEADERS = {
 def _read_files() -> dict[str, bytes]:
     """The files by their paths on the server; scripts and style are shared with the pages that commands write."""
     own = {file.name: file.read_bytes() for file in resources.files(__package__).joinpath("page").iterdir()}
-    index = own.pop("index.html")
-    return {"/": index, **{f"/page/{name}": content for name, content in {**asset_files(), **own}.items()}}
+    pages = {"/": own.pop("index.html"), "/review": own.pop("review.html")}
+    return pages | {f"/page/{name}": content for name, content in {**asset_files(), **own}.items()}
 
 
 _FILES = _read_files()

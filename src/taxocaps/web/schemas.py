@@ -216,21 +216,18 @@ def limited_explain_request(labels: int) -> type[ExplainRequest]:
     return create_model("ExplainRequest", __base__=ExplainRequest, __doc__=ExplainRequest.__doc__, labels=(kind, field))
 
 
-def _text(**limits: int) -> Any:
-    """A text of a certain length."""
-    return Annotated[str, Field(**limits), AfterValidator(_without_surrogates)]  # type: ignore[arg-type]
-
-
-_Name = _text(min_length=1, max_length=_LONGEST_NAME)
+_Checked = AfterValidator(_without_surrogates)
+_Name = Annotated[str, Field(min_length=1, max_length=_LONGEST_NAME), _Checked]
+_Version = Annotated[str, Field(max_length=_LONGEST_NAME), _Checked]
+_Id = Annotated[str, Field(max_length=1_000), _Checked]
+_Readable = Annotated[str, Field(min_length=1), _Checked]
 
 
 class ReviewDocument(_Request):
     """A document for reviewers: a text that they can read, and other fields that stay with it."""
 
-    id: _text(max_length=1_000) | None = Field(  # type: ignore[valid-type]
-        None, description="An id; by default the document's position, counted from 1."
-    )
-    text: _text(min_length=1)  # type: ignore[valid-type]
+    id: _Id | None = Field(None, description="An id; by default the document's position, counted from 1.")
+    text: _Readable
     fields: dict[_Text, _Text | int | float | bool | None] = Field(
         {}, description="Other fields, such as a title; they come back with the corrections."
     )
@@ -250,7 +247,7 @@ class RequestCorrection(_Request):
         None, description="For done: the labels that were suggested; those that were not rejected are kept."
     )
     undoes: _Name | None = Field(None, description="For undo: the key of the correction that does not count.")
-    version: _text(max_length=_LONGEST_NAME) | None = Field(  # type: ignore[valid-type]
+    version: _Version | None = Field(
         None, description="The version of the model that suggested the labels; by default of the one that is served."
     )
 

@@ -1,5 +1,9 @@
-"""Files of labels: a line of JSON or a row of Parquet for each document, written in shards and joined."""
+"""Files of labels, written in shards and joined: for programs (JSONL, Parquet), and for people to correct them.
 
+The latter hold texts, too: CSV for spreadsheets, and tasks of Label Studio with predictions.
+"""
+
+import csv
 import hashlib
 import json
 import os
@@ -7,26 +11,37 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, TextIO
 
-from taxocaps.corpus.document import Document
+from taxocaps.corpus.document import Document, document_name
+from taxocaps.corpus.label_studio import DOCUMENT
 from taxocaps.corpus.remote import exists, upload
-from taxocaps.errors import ConfigError, FileError, TaxoCapsError, UnfinishedError, WriteError
+from taxocaps.encoding.documents import plain_text
+from taxocaps.errors import ConfigError, CorpusError, FileError, TaxoCapsError, UnfinishedError, WriteError
 from taxocaps.files import COMPRESSIONS, atomic_path, atomic_text, format_suffix, open_binary
 from taxocaps.registry import import_extra
 from taxocaps.results import Prediction
+from taxocaps.taxonomy.labeling_config import CONTROL, TEXT
 
 __all__ = ["LABEL_FILES", "LabelFile", "LabelFormat", "Output", "Row", "as_json", "check_kept", "output_of", "staged"]
 
-LabelFormat = Literal["jsonl", "parquet"]
+LabelFormat = Literal["jsonl", "parquet", "csv", "label-studio", "label-studio-choices"]
 
 Row = tuple[Document, Prediction]
 """A document and its labels."""
 
 _OURS = ("id", "labels", "scores", "warning", "is_calibrated")
-_PARQUET = (".parquet", ".pq")
+_SUFFIXES: Mapping[str, tuple[LabelFormat, ...]] = {
+    ".parquet": ("parquet",),
+    ".pq": ("parquet",),
+    ".csv": ("csv",),
+    ".json": ("label-studio", "label-studio-choices"),
+}
+"""The formats that a suffix may mean, the usual one first; all other suffixes mean JSONL."""
+_SEPARATOR = ";"
 _ROWS = 4_096
 """Rows of Parquet in memory at a time."""
 
@@ -55,14 +70,14 @@ def output_of(given: Path | str, format: LabelFormat | None = None) -> Output:
     is_folder = path.is_dir() or str(given).endswith(os.sep) or (not path.suffix and not path.exists())
     if is_folder:
         return Output(path, format or "jsonl", is_folder=True)
-    is_parquet = format_suffix(path) in _PARQUET
-    if is_parquet and path.suffix.lower() in COMPRESSIONS:
+    meant = _SUFFIXES.get(format_suffix(path), ("jsonl",))
+    if "parquet" in meant and path.suffix.lower() in COMPRESSIONS:
         raise FileError(f"{path}: Parquet files are compressed internally; use the suffix .parquet alone")
-    if format is not None and (format == "parquet") != is_parquet:
+    if format is not None and format not in meant:
         raise ConfigError(
             f"{path}: the suffix says another format than --output-format {format}; leave one of them out"
         )
-    return Output(path, "parquet" if is_parquet else "jsonl", is_folder=False)
+    return Output(path, format or meant[0], is_folder=False)
 
 
 @contextmanager
@@ -198,8 +213,103 @@ def _pyarrow() -> Any:
     return import_extra("pyarrow", "writing Parquet files")
 
 
+def _write_csv(path: Path, rows: Iterable[Row], kept: tuple[str, ...]) -> None:
+    kept = tuple(name for name in kept if name != TEXT)
+    with _csv_writer(path) as writer:
+        writer.writerow(["id", TEXT, "labels", "scores", *kept])
+        for document, prediction in rows:
+            labels = [one.label for one in prediction.labels]
+            if spoilt := next((label for label in labels if _SEPARATOR in label), None):
+                raise CorpusError(
+                    f"{path}: the label {spoilt!r} has a {_SEPARATOR!r}, which separates labels; use JSONL"
+                )
+            scores = (f"{one.score:.3f}" for one in prediction.labels)
+            others = (_text((document.kept or {}).get(name)) or "" for name in kept)
+            cells = (document.id or "", _shown(document, prediction), _SEPARATOR.join(labels), _SEPARATOR.join(scores))
+            writer.writerow([*cells, *others])
+
+
+def _join_csv(path: Path, shards: Iterable[tuple[Path, int]]) -> None:
+    with _csv_writer(path) as writer:
+        for position, (shard, first) in enumerate(shards):
+            with shard.open(encoding="utf-8-sig", newline="") as file:
+                reader = csv.reader(file)
+                header = next(reader)
+                if position == 0:
+                    writer.writerow(header)
+                writer.writerows([id or str(number), *others] for number, (id, *others) in enumerate(reader, first))
+
+
+@contextmanager
+def _csv_writer(path: Path) -> Iterator[Any]:
+    """A table that spreadsheets open: they take it for UTF-8 by the mark at its beginning."""
+    csv.field_size_limit(max(_LARGEST_CELL, csv.field_size_limit()))
+    with atomic_text(path) as file:
+        file.write("\ufeff")
+        yield csv.writer(file)
+
+
+_LARGEST_CELL = 2**28
+
+
+def _write_tasks(
+    path: Path, rows: Iterable[Row], kept: tuple[str, ...], *, kind: Literal["taxonomy", "choices"]
+) -> None:
+    _write_array(path, (_task(*row, kind) for row in rows))
+
+
+def _join_tasks(path: Path, shards: Iterable[tuple[Path, int]]) -> None:
+    def tasks() -> Iterator[dict[str, Any]]:
+        for shard, first in shards:
+            for number, task in enumerate(json.loads(shard.read_text(encoding="utf-8")), first):
+                task["data"][DOCUMENT] = task["data"][DOCUMENT] or str(number)
+                yield task
+
+    _write_array(path, tasks())
+
+
+def _write_array(path: Path, values: Iterable[Any]) -> None:
+    """A JSON array, a value a line."""
+    with atomic_text(path) as file:
+        file.write("[")
+        for position, value in enumerate(values):
+            file.write(f"{',' if position else ''}\n{json.dumps(value, ensure_ascii=False, default=str)}")
+        file.write("\n]\n")
+
+
+def _task(document: Document, prediction: Prediction, kind: Literal["taxonomy", "choices"]) -> dict[str, Any]:
+    """A task of Label Studio, with the labels as a prediction (https://labelstud.io/guide/predictions)."""
+    labels = prediction.labels
+    chosen = [one.paths[0] if one.paths else (one.label,) for one in labels]
+    value = {"taxonomy": [*map(list, chosen)]} if kind == "taxonomy" else {"choices": [one.label for one in labels]}
+    result = {"from_name": CONTROL, "to_name": TEXT, "type": kind, "value": value}
+    return {
+        "data": {**(document.kept or {}), DOCUMENT: document.id, TEXT: _shown(document, prediction)},
+        "predictions": [
+            {
+                "model_version": "taxocaps",
+                "score": round(sum(one.score for one in labels) / len(labels), 6) if labels else 0.0,
+                "result": [result] if labels else [],
+            }
+        ],
+    }
+
+
+def _shown(document: Document, prediction: Prediction) -> str:
+    """The text that people read."""
+    text = plain_text(document)
+    if not text and prediction.warning is None:
+        raise CorpusError(
+            f"{document_name(document.id, 1)}: a store has no texts for people to read; give the documents themselves"
+        )
+    return text
+
+
 LABEL_FILES: dict[LabelFormat, LabelFile] = {
     "jsonl": LabelFile(".jsonl", _write_jsonl, _join_jsonl),
     "parquet": LabelFile(".parquet", _write_parquet, _join_parquet),
+    "csv": LabelFile(".csv", _write_csv, _join_csv),
+    "label-studio": LabelFile(".tasks.json", partial(_write_tasks, kind="taxonomy"), _join_tasks),
+    "label-studio-choices": LabelFile(".tasks.json", partial(_write_tasks, kind="choices"), _join_tasks),
 }
 """The formats of labels."""

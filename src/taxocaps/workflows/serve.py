@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from taxocaps.compiled import expect_much_work
 from taxocaps.corpus.document import Document, document_name
 from taxocaps.corpus.readers import CorpusConfig, read_documents
 from taxocaps.errors import ConfigError, CorpusError
@@ -45,9 +46,7 @@ __all__ = [
 ]
 
 
-_FIRST = "A text to begin with. "
-_MANY = 10_000
-"""So often, it is long enough for compiled code, which takes a second to load: not while clients wait."""
+_FIRST = "A text to begin with."
 _CHOSEN = 200
 """Documents of the queue that are chosen one after the other; those after them are ordered by doubt alone."""
 _PORTION = 256
@@ -188,7 +187,8 @@ def load_served(name: str, folder: Path, feedback: Path | None = None, *, trust_
     card = replace(fitted.card(name), version=model_version(folder))
     answer = partial(answer_jobs, fitted, version=card.version)
     model = ServedModel(name, card, fitted.taxonomy_view(name), answer, folder, feedback)
-    _answer(model, LabelJob((Document(_FIRST * _MANY, id="1"),)))
+    expect_much_work()  # so that kernels are loaded now, and not while clients wait
+    _answer(model, LabelJob((Document(_FIRST, id="1"),)))
     return model
 
 

@@ -47,7 +47,9 @@ def input_files(given: Input, corpus: CorpusConfig | None = None) -> list[shards
     stores = [path for path in paths if is_store(path)]
     if stores and len(paths) > 1:
         raise CorpusError(f"{stores[0]}: is a store, which is read by itself; give it alone")
-    files = [Path(stores[0])] if stores else shards.input_files(paths, corpus or CorpusConfig())
+    if stores:
+        return [Path(stores[0])]
+    files = shards.input_files(paths, corpus or CorpusConfig())
     if not files:
         raise CorpusError("no input was given; give a file of documents")
     return files

@@ -1,23 +1,26 @@
 """Look at a taxonomy file, check it, and write it in another format."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from taxocaps.corpus.label_changes import LabelChange, TaxonomyChanges
 from taxocaps.files import refuse_same_file
 from taxocaps.taxonomy.problems import Problem
 from taxocaps.taxonomy.readers import TaxonomyFormat, read_taxonomy, scan_taxonomy
 from taxocaps.taxonomy.skos import SkosLabel
 from taxocaps.taxonomy.tree import Taxonomy, TaxonomyStatistics
-from taxocaps.taxonomy.writers import write_taxonomy
+from taxocaps.taxonomy.writers import WrittenFormat, write_taxonomy
 
 __all__ = [
     "TaxonomyCheck",
+    "TaxonomyDifference",
     "TaxonomyOptions",
     "TaxonomyView",
     "TreeLine",
     "check_taxonomy",
     "convert_taxonomy",
+    "diff_taxonomies",
     "view_taxonomy",
 ]
 
@@ -69,6 +72,29 @@ class TaxonomyCheck:
     problems: tuple[Problem, ...]
 
 
+@dataclass(frozen=True)
+class TaxonomyDifference:
+    """What is different in another taxonomy.
+
+    Attributes:
+        labels: The number of labels before and now.
+        counts: How many changes of each kind there are.
+        changes: All changes.
+    """
+
+    labels: tuple[int, int]
+    counts: Mapping[str, int]
+    changes: tuple[LabelChange, ...]
+
+
+def diff_taxonomies(old: Path, new: Path, options: TaxonomyOptions | None = None) -> TaxonomyDifference:
+    """Compare two taxonomies, label by label; see `TaxonomyChanges`."""
+    options = options or TaxonomyOptions()
+    before, after = (read_taxonomy(path, **vars(options)) for path in (old, new))
+    found = TaxonomyChanges(before, after, options.language)
+    return TaxonomyDifference((len(found.successors), len(found.predecessors)), found.counts, found.changes)
+
+
 def view_taxonomy(path: Path, options: TaxonomyOptions | None = None, *, levels: int | None = None) -> TaxonomyView:
     """Read a taxonomy and lay out its tree.
 
@@ -89,7 +115,7 @@ def check_taxonomy(path: Path, options: TaxonomyOptions | None = None) -> Taxono
 
 
 def convert_taxonomy(
-    source: Path, target: Path, options: TaxonomyOptions | None = None, *, format: TaxonomyFormat | None = None
+    source: Path, target: Path, options: TaxonomyOptions | None = None, *, format: WrittenFormat | None = None
 ) -> TaxonomyStatistics:
     """Write a taxonomy in another format, told by the suffix of `target` or by `format`."""
     refuse_same_file(source, target)

@@ -3,10 +3,10 @@
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from taxocaps.catalogue.models import find_model
 from taxocaps.catalogue.presets import slow_members
 from taxocaps.config import fingerprint, merge
 from taxocaps.corpus.document import Document
+from taxocaps.corpus.label_changes import TaxonomyChanges
 from taxocaps.corpus.label_names import NamedBy, describe_counts
 from taxocaps.corpus.labels import Classes, LabelLists, collect_classes, label_matrix, resolve_labels, unseen_labels
 from taxocaps.corpus.readers import CorpusConfig, read_documents
@@ -28,7 +29,7 @@ from taxocaps.report.training_page import training_page
 from taxocaps.results import ModelCard
 from taxocaps.scorers.base import Examples, FitContext, Scorer, make_scorer
 from taxocaps.scorers.decision import DECISION_RULES
-from taxocaps.scorers.model import FittedModel, ModelName, fit_model
+from taxocaps.scorers.model import FittedModel, ModelName, fit_model, known_counts
 from taxocaps.scorers.persistence import load_model, save_model
 from taxocaps.taxonomy.readers import as_taxonomy
 from taxocaps.taxonomy.tree import Taxonomy
@@ -36,8 +37,9 @@ from taxocaps.workflows.config import RUN_KEYS, RunConfig, check_same, refuse_bo
 from taxocaps.workflows.evaluate import evaluate_scores
 from taxocaps.workflows.folders import Existing, TrainingFolder, read_versions
 from taxocaps.workflows.sources import open_documents
+from taxocaps.workflows.trained_on import Corrections, TrainedOn, write_trained_on
 
-__all__ = ["TrainFiles", "TrainReport", "TrainingData", "check_corpus_options", "like_model", "train"]
+__all__ = ["TrainFiles", "TrainReport", "TrainingData", "add_pages", "check_corpus_options", "like_model", "train"]
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,7 @@ class TrainReport:
         unknown: Labels outside the taxonomy, added or dropped as `labels.unknown` says, with their documents.
         validation: Metrics on the validation documents, on which its thresholds were tuned.
         test: Metrics on the test documents.
+        lost: Labels of the model to start from that the taxonomy has no more.
     """
 
     out: str
@@ -80,6 +83,7 @@ class TrainReport:
     unknown: Mapping[str, int]
     validation: Evaluation
     test: Evaluation | None
+    lost: tuple[str, ...] = ()
 
 
 def train(  # noqa: PLR0913 - a front door: each argument stands for itself
@@ -138,9 +142,9 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
             )
         run = TrainingData(files, config, folder.work, progress)
         folder.check_sources(run.encode(tell))
-        run.resolve_labels(taxonomy, start)
-        if set(run.named_by) > {"id"}:
-            tell(f"labels of documents: {describe_counts(run.named_by)}")
+        changes = TaxonomyChanges(start.classes.taxonomy, taxonomy) if start and taxonomy else None
+        run.resolve_labels(taxonomy, start, changes)
+        _tell_labels(run, start, changes, tell)
         _tell_what_is_missing(config.model, tell)
         context = FitContext(folder.work, existing == "resume", os.cpu_count() or 1, progress, tell)
         model = run.fit(start, context)
@@ -149,11 +153,37 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
         test = run.evaluate(model)
         model = replace(model, metrics={**model.metrics, **run.metrics(test)})
         assert model.validation is not None
-        report = TrainReport(str(out), model.card(), time.monotonic() - began, run.unknown, model.validation, test)
+        seconds, lost = time.monotonic() - began, _became("removed", start, changes)
+        report = TrainReport(str(out), model.card(), seconds, run.unknown, model.validation, test, lost)
+        write_trained_on(TrainedOn.now(run.paths, config.corpus), folder.result, Path(out))
         save_model(model, folder.result)
-        _add_pages(folder, report, model)
+        add_pages(model, folder.result, folder.work)
         folder.publish()
     return report
+
+
+def _tell_labels(
+    run: "TrainingData", start: FittedModel | None, changes: TaxonomyChanges | None, tell: Callable[[str], None]
+) -> None:
+    """Say how the labels of documents were found, and what became of those of the model to start from."""
+    if set(run.named_by) > {"id"}:
+        tell(f"labels of documents: {describe_counts(run.named_by)}")
+    for kind in ("renamed", "merged", "split", "removed"):
+        if labels := _became(kind, start, changes):
+            more = f" and {len(labels) - _TOLD:,} more" if len(labels) > _TOLD else ""
+            what = "lost: no longer in the taxonomy" if kind == "removed" else f"{kind}, known all the same"
+            tell(f"labels of the model to start from, {what}: {len(labels):,} ({', '.join(labels[:_TOLD])}{more})")
+
+
+def _became(kind: str, start: FittedModel | None, changes: TaxonomyChanges | None) -> tuple[str, ...]:
+    """The labels of the model to start from that something happened to."""
+    if start is None or changes is None:
+        return ()
+    known = frozenset(start.classes.names)
+    return tuple(label for one in changes.changes if one.kind == kind for label in one.old if label in known)
+
+
+_TOLD = 5
 
 
 def _tell_what_is_missing(model: str, tell: Callable[[str], None]) -> None:
@@ -221,36 +251,69 @@ _FREE = ("labels", "validation", "decision", "training", "loss", "walks", "label
 class TrainingData:
     """What is trained from: encoded documents, the labels of each, and the taxonomy that has them all."""
 
-    def __init__(self, files: TrainFiles, config: RunConfig, folder: Path, progress: Progress) -> None:
+    def __init__(
+        self,
+        files: TrainFiles,
+        config: RunConfig,
+        folder: Path,
+        progress: Progress,
+        corrections: Sequence[Corrections] = (),
+    ) -> None:
+        """Prepare to read documents.
+
+        Args:
+            files: What to read.
+            config: How to read it.
+            folder: Where stores are made.
+            progress: Told where the work stands.
+            corrections: Corrected documents, those of a later round later: they take the place of training and
+                validation documents or, if there are no such, are further training documents at the end; they are not
+                tested on.
+        """
         self._files, self._config, self._folder, self._progress = files, config, folder, progress
+        self._corrections = corrections
         self._encoder = DocumentEncoder(config.options.text, config.options.encodings, os.cpu_count() or 1)
         self.name = ModelName(config.model, config.preset, config.seed)
         self._documents: dict[str, EncodedDocuments] = {}
         self._lists: dict[str, LabelLists] = {}
         self._labels: dict[str, Any] = {}
+        self._origins: Mapping[str, str] = {}
         self.unknown: Counter[str] = Counter()
         self.named_by: Counter[NamedBy] = Counter()
 
     def encode(self, tell: Callable[[str], None]) -> dict[str, str]:
         """Encode the documents of all parts; returns the hashes of what they were made from."""
         hashes = {}
-        for name, path in self._paths.items():
+        for name, path in reversed(self.paths.items()):  # corrections of none of the others belong to the first
             if is_store(path):
                 store, corpus = path, self._corpus(name)
             else:
                 store, corpus = self._write_store(name, path, tell), None
             self._documents[name] = open_documents(store, self._encoder, corpus, model=self.name)
             hashes[name] = str(read_manifest(store)["hashes"].get("source"))
+        self._documents = {name: self._documents[name] for name in self.paths}
         return hashes
 
-    def resolve_labels(self, taxonomy: Taxonomy | None, start: FittedModel | None) -> None:
-        """Find labels in the taxonomy, by id or by name, and make matrices of them."""
+    def resolve_labels(
+        self, taxonomy: Taxonomy | None, start: FittedModel | None, changes: TaxonomyChanges | None = None
+    ) -> None:
+        """Find labels in the taxonomy, by id or by name, and make matrices of them.
+
+        Args:
+            taxonomy: The taxonomy; None for a flat list.
+            start: The model to start from.
+            changes: What became of the labels of its taxonomy: documents may have the old ones, too.
+        """
         options = self._config.options.labels
-        older = start.classes.names if start is not None else ()
+        older: tuple[str, ...] = start.classes.names if start is not None else ()
+        if start is not None and changes is not None:
+            self._origins = changes.origins(start.classes.names, start.counts.tolist())
+            older = tuple(self._origins)
+        now = {} if changes is None else {old: new[0] for old, new in changes.successors.items() if len(new) == 1}
         tree = taxonomy.with_labels(older) if taxonomy is not None else None
         for name, documents in self._documents.items():
-            path = self._paths[name]
-            found = [document.labels or () for document in documents.documents]
+            path = self.paths[name]
+            found = [tuple(now.get(one, one) for one in document.labels or ()) for document in documents.documents]
             if not any(found):
                 raise CorpusError(f"{path}: no document carries a label (field '{self._config.corpus.labels_field}')")
             self._lists[name] = found
@@ -276,26 +339,38 @@ class TrainingData:
 
     def fit(self, start: FittedModel | None, context: FitContext) -> FittedModel:
         """Fit the model."""
-        scorer = self.make_scorer(context.threads)
-        scorer.start = start.scorer if start is not None else None
-        validation = self.examples("dev") if "dev" in self._documents else None
-        if start is not None and validation is not None and self._has_learned_validation(start):
-            context.tell("the model to start from knows these validation documents: others are held out of training")
-            validation = None
-        return fit_model(self.name, scorer, self.examples("train"), validation, context)
+        scorer = self.make_scorer(context.threads, start)
+        model = fit_model(self.name, scorer, self.examples("train"), self.validation(start, context.tell), context)
+        return model if start is None else replace(model, counts=known_counts(start, scorer, model.counts))
 
-    def make_scorer(self, threads: int) -> Scorer:
+    def validation(self, start: FittedModel | None, tell: Callable[[str], None]) -> Examples | None:
+        """The validation documents, unless the model to start from has learned from them."""
+        if "dev" not in self._documents:
+            return None
+        if start is not None and self._has_learned_validation(start):
+            tell("the model to start from knows these validation documents: others are held out of training")
+            return None
+        return self.examples("dev")
+
+    def make_scorer(self, threads: int, start: FittedModel | None = None) -> Scorer:
         """A scorer for these documents that is not fitted yet."""
         scorer = make_scorer(self._config.options, self.classes, self._config.seed, threads)
         scorer.encoder = self._encoder
+        scorer.start, scorer.origins = (start.scorer, self._origins) if start is not None else (None, {})
         return scorer
 
     def examples(self, part: str) -> Examples:
         """The documents of a part with their labels."""
         return Examples(self._documents[part], self._labels[part])
 
+    def labelled(self, part: str) -> tuple[EncodedDocuments, LabelLists]:
+        """The documents of a part, and all labels of each, also those that the model has no column for."""
+        return self._documents[part], self._lists[part]
+
     def _has_learned_validation(self, start: FittedModel) -> bool:
-        """Whether a linear model inside the model to start from has learned from the same validation documents."""
+        """Whether a linear model beside the network to start from has learned from the same validation documents."""
+        if self._config.options.learns_validation:  # out of fold, all documents serve both purposes
+            return False
         return bool(start.scorer.members) and start.metrics.get("validation_hash") == self._validation_hash
 
     @cached_property
@@ -329,21 +404,22 @@ class TrainingData:
         return [name for name in wanted if name in self._lists]
 
     @property
-    def _paths(self) -> dict[str, Path]:
+    def paths(self) -> dict[str, Path]:
+        """The file or folder of each part."""
         parts = {"train": self._files.train, "dev": self._files.dev, "test": self._files.test}
         return {name: path for name, path in parts.items() if path is not None}
 
     def _corpus(self, name: str) -> CorpusConfig:
         """How the documents of a part are read: what is given for several parts is divided by its field `split`."""
-        paths, corpus = list(self._paths.values()), self._config.corpus
-        is_shared = paths.count(self._paths[name]) > 1 and corpus.split is None
+        paths, corpus = list(self.paths.values()), self._config.corpus
+        is_shared = paths.count(self.paths[name]) > 1 and corpus.split is None
         return corpus.replace(split=name) if is_shared else corpus
 
     def _write_store(self, name: str, path: Path, tell: Callable[[str], None]) -> Path:
         folder = self._folder / "stores" / name
         folder.mkdir(parents=True, exist_ok=True)
         write_store(
-            read_documents(path, self._corpus(name)),
+            self._corrected(name, read_documents(path, self._corpus(name))),
             self._encoder,
             folder,
             cache=self._folder / "tokens" / name,
@@ -353,6 +429,18 @@ class TrainingData:
             tell=tell,
         )
         return folder
+
+    def _corrected(self, name: str, documents: Iterable[Document]) -> Iterable[Document]:
+        for corrections in self._corrections:
+            documents = corrections.without(documents) if name == "test" else corrections.corrected(documents)
+            if name == "train":
+                documents = chain(documents, _later(corrections.others))
+        return documents
+
+
+def _later(documents: Callable[[], Iterable[Document]]) -> Iterator[Document]:
+    """Documents that are only known when all before them have been read."""
+    yield from documents()
 
 
 @dataclass(frozen=True)
@@ -365,15 +453,21 @@ class _Ids:
         return next(islice(self.documents, index, None)).id
 
 
-def _add_pages(folder: TrainingFolder, report: TrainReport, model: FittedModel) -> None:
-    """What people want to see in a model's folder: card, report, and the history of training."""
+def add_pages(model: FittedModel, result: Path, work: Path) -> None:
+    """What people want to see in a model's folder: card, report, and the history of training.
+
+    Args:
+        model: The model; only one whose errors are known has a report.
+        result: The folder.
+        work: Where it was trained.
+    """
     for part in ("", "held-out"):
-        history = folder.work / part / "checkpoints" / "history.csv"
+        history = work / part / "checkpoints" / "history.csv"
         if history.exists():
-            (folder.result / "history.csv").write_bytes(history.read_bytes())
-    (folder.result / "README.md").write_text(model_card(report.card), encoding="utf-8")
-    decision, diagnosis = model.config.decision, model.diagnosis
-    assert diagnosis is not None
-    top_k = decision.k if DECISION_RULES[decision.rule].takes_best else None
-    page = training_page(report.card, model.taxonomy_view(), diagnosis, model.report, top_k=top_k)
-    (folder.result / "report.html").write_text(page, encoding="utf-8")
+            (result / "history.csv").write_bytes(history.read_bytes())
+    (result / "README.md").write_text(model_card(model.card()), encoding="utf-8")
+    if model.diagnosis is not None:
+        decision = model.config.decision
+        top_k = decision.k if DECISION_RULES[decision.rule].takes_best else None
+        page = training_page(model.card(), model.taxonomy_view(), model.diagnosis, model.report, top_k=top_k)
+        (result / "report.html").write_text(page, encoding="utf-8")

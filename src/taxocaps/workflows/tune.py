@@ -416,7 +416,8 @@ def _revive(study: Any, task: _Task) -> None:
     for trial in study.get_trials(deepcopy=False, states=states):
         if not _is_held(task.trial_lock(trial.number)):
             study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
-            study.enqueue_trial(trial.params)
+            first = _as_given(task) if trial.number == 0 else {}  # it may have ended before its options were noted
+            study.enqueue_trial({**first, **trial.params})
 
 
 def _finished(study: Any) -> list[Any]:

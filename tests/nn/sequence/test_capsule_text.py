@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from taxocaps.errors import ConfigError
+from taxocaps.nn.layers import distinct_ids
 from taxocaps.nn.network import Sizes
 from taxocaps.nn.sequence.capsule_text import CapsuleText, CapsuleTextConfig, leaky_route
 
@@ -89,8 +90,9 @@ def test_scores_are_capsule_lengths(documents):
 
 def test_branches_are_averaged(documents):
     both = network(branches=(3, 4))
-    x, lengths = both.embedding(documents(LENGTHS)[0].long()), documents(LENGTHS)[1]
-    first, second = (branch(x, lengths) for branch in both.branches)
+    words, lengths = documents(LENGTHS)
+    ids, positions = distinct_ids(words.long(), both.embedding.num_embeddings)
+    first, second = (branch(both.embedding(ids), lengths, positions) for branch in both.branches)
     assert torch.allclose(both(*documents(LENGTHS)), ((first + second) / 2).norm(dim=-1), atol=1e-5)
 
 

@@ -16,7 +16,7 @@ TEXT = "The striker scored two goals for his club. The keeper of the other club 
 class Visit:
     """A browser's page with what a person does on ours; all else is as the browser's page has it."""
 
-    def __init__(self, context, server, errors):
+    def __init__(self, context, server, errors, path):
         self.server, self.wanted_errors = server, errors
         self.requests, self.errors = [], []
         self.page = context.new_page()
@@ -24,7 +24,7 @@ class Visit:
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.on("console", lambda said: said.type in ("error", "warning") and self.errors.append(said.text))
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.goto(server.url)
+        self.page.goto(f"{server.url}/{path}")
 
     def __getattr__(self, name):
         return getattr(self.page, name)
@@ -77,13 +77,13 @@ def running(serve_all, toy_model, tmp_path_factory):
 
 
 @pytest.fixture
-def open_page(browser, running):
+def open_page(browser, request):
     """Open the page, as the options of a browser's context say, and check it at the end."""
     opened = []
 
-    def call(server=running, errors=0, **options):
+    def call(server=None, errors=0, path="", **options):
         context = browser.new_context(accept_downloads=True, **options)
-        visit = Visit(context, server, errors)
+        visit = Visit(context, server or request.getfixturevalue("running"), errors, path)
         opened.append((context, visit))
         return visit
 

@@ -11,7 +11,7 @@ from torch.utils.checkpoint import checkpoint
 from taxocaps.config import Between, Config
 from taxocaps.errors import ConfigError
 from taxocaps.nn.capsules import capsule_lengths, route, squash
-from taxocaps.nn.layers import NgramConvolution, sequence_mask, to_documents
+from taxocaps.nn.layers import NgramConvolution, distinct_ids, sequence_mask, to_documents
 from taxocaps.nn.network import LayerSize, Network, Sizes, word_embedding
 
 __all__ = ["CapsuleText", "CapsuleTextConfig", "leaky_route"]
@@ -85,8 +85,9 @@ class CapsuleText(Network):
 
     def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
         """The length of each label's capsule."""
-        x = self.embedding(words.long())  # [B, T, D]
-        v = torch.stack([branch(x, lengths) for branch in self.branches]).mean(dim=0)  # [B, L, d]
+        ids, positions = distinct_ids(words.long(), self.embedding.num_embeddings)  # [U], [B, T]
+        x = self.embedding(ids)  # [U, D]
+        v = torch.stack([branch(x, lengths, positions) for branch in self.branches]).mean(dim=0)  # [B, L, d]
         return capsule_lengths(v)  # [B, L]
 
 
@@ -100,7 +101,7 @@ class _Branch(nn.Module):
     Here it has no target, and is learned through the couplings.
 
     Shapes:
-        x: [B, T, D]; lengths: [B]; returns [B, L, d].
+        x: [U, D]; lengths: [B]; positions: [B, T]; returns [B, L, d].
     """
 
     route: Callable[[Tensor, Tensor, int], Tensor]
@@ -123,9 +124,9 @@ class _Branch(nn.Module):
         self.orphan = nn.Parameter(torch.randn(1, size, groups, size) * scale)
         nn.init.kaiming_normal_(self.primary.weight, nonlinearity="linear")
 
-    def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
+    def forward(self, x: Tensor, lengths: Tensor, positions: Tensor) -> Tensor:
         """The label capsules of every document."""
-        windows, mask = self.ngrams(x, lengths)  # [B, P, F], [B, P]
+        windows, mask = self.ngrams(x, lengths, positions)  # [B, P, F], [B, P]
         windows = self.norm(windows).relu()  # [B, P, F]
         u = squash(self.primary(windows).unflatten(-1, (-1, self.size)))  # [B, P, M, d]
         u = self._convolved(u * mask[..., None, None].to(u.dtype), mask.sum(dim=1))  # [B, P', M, d]

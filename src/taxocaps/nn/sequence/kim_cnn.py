@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from taxocaps.config import Between, Config
 from taxocaps.errors import ConfigError
-from taxocaps.nn.layers import NgramConvolution, dense_layer, masked_max
+from taxocaps.nn.layers import NgramConvolution, dense_layer, distinct_ids, masked_max
 from taxocaps.nn.network import DropoutRate, LayerSize, Network, Sizes, word_embedding
 
 __all__ = ["KimCNN", "KimCNNConfig"]
@@ -59,8 +59,10 @@ class KimCNN(Network):
 
     def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
         """The logit of each label."""
-        x = self.embedding(words.long())  # [B, T, D]
+        ids, positions = distinct_ids(words.long(), self.embedding.num_embeddings)  # [U], [B, T]
+        x = self.embedding(ids)  # [U, D]
+        found = [convolution(x, lengths, positions) for convolution in self.convolutions]  # each [B, T', F], [B, T']
         # ReLU is monotonic: after the maximum it gives the same and costs less.
-        pooled = [masked_max(*convolution(x, lengths)).relu() for convolution in self.convolutions]  # each [B, F]
+        pooled = [masked_max(windows, mask).relu() for windows, mask in found]  # each [B, F]
         logits: Tensor = self.output(self.dropout(torch.cat(pooled, dim=1)))  # [B, L]
         return logits

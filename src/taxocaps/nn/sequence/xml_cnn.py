@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from taxocaps.config import Between, Config
 from taxocaps.errors import ConfigError
 from taxocaps.nn.contextual import context_layer
-from taxocaps.nn.layers import NgramConvolution, dense_layer
+from taxocaps.nn.layers import NgramConvolution, dense_layer, distinct_ids
 from taxocaps.nn.network import DropoutRate, LayerSize, Network, Sizes, word_embedding
 
 __all__ = ["XMLCNN", "XMLCNNConfig", "dynamic_max"]
@@ -72,12 +72,15 @@ class XMLCNN(Network):
 
     def forward(self, words: Tensor, lengths: Tensor, *given: Tensor) -> Tensor:
         """The logit of each label."""
-        x = self.embedding(words.long())  # [B, T, D]
-        if self.context is not None:
-            x = x + self.context(*given).everywhere()  # [B, T, D]
+        positions: Tensor | None = None
+        if self.context is None:
+            ids, positions = distinct_ids(words.long(), self.embedding.num_embeddings)  # [U], [B, T]
+            x = self.embedding(ids)  # [U, D]
+        else:  # a word is another one in every document
+            x = self.embedding(words.long()) + self.context(*given).everywhere()  # [B, T, D]
         pooled = []
         for convolution in self.convolutions:
-            windows, mask = convolution(x, lengths)  # [B, T', F], [B, T']
+            windows, mask = convolution(x, lengths, positions)  # [B, T', F], [B, T']
             # ReLU is monotonic: after the maximum it gives the same and costs less.
             pooled.append(dynamic_max(windows, mask.sum(dim=1), self.chunks).relu().flatten(1))  # [B, p F]
         hidden = self.bottleneck(torch.cat(pooled, dim=1)).relu()  # [B, H]

@@ -47,6 +47,7 @@ for (const key of shares.length ? shares.map(([key]) => key) : keys) {
   add(row, "td", share(data.importance[key] ?? null, 2));
   const bar = add(add(add(row, "td"), "div", "", "meter bar-cell"), "i");
   bar.style.width = `${100 * (data.importance[key] ?? 0)}%`;
+  bar.style.background = "rgb(var(--for))";
 }
 
 for (const key of keys) {

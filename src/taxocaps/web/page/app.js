@@ -4,7 +4,7 @@ import { readFile } from "./documents.js";
 import { counted, find, formatNumber, make, say } from "./dom.js";
 import { asCsv, asJson, save } from "./downloads.js";
 import { explain, forgetExplanation } from "./explaining.js";
-import { labelAll } from "./labelling.js";
+import { labelAll, queueAll } from "./labelling.js";
 import { Model } from "./model.js";
 import { ask, keepToken, replacing, ServerError } from "./server.js";
 import { drawTree, firstChoice } from "./tree.js";
@@ -158,6 +158,12 @@ find("threshold").addEventListener("input", () => { state.threshold = Number(fin
 find("trained").addEventListener("click", () => { resetThreshold(); showLabels(); });
 find("save-json").addEventListener("click", () => save("labels.json", "application/json", asJson(state.model, state.found, givenOf)));
 find("save-csv").addEventListener("click", () => save("labels.csv", "text/csv", asCsv(state.model, state.found, givenOf)));
+find("to-review").addEventListener("click", async () => {
+  try {
+    await queueAll(state.found, state.model, state.limits);
+    location.href = "review";
+  } catch (error) { fail(error); }
+});
 find("token-form").addEventListener("submit", async event => {
   event.preventDefault();
   try {

@@ -16,7 +16,7 @@ export async function labelAll(documents, model, limits, signal, tell) {
   const top_k = Math.min(MOST_SCORES, Math.max(20, Math.floor(ALL_SCORES / documents.length)));
   const found = [];
   for (const one of documents) check(one, limits);
-  for (const some of portions(documents, limits)) {
+  for (const some of portions(documents, limits, AT_ONCE)) {
     const sent = some.map(({ id, text }) => ({ id, text }));
     const trained = await predict({ model: model.card.name, documents: sent }, signal);
     const best = await predict({ model: model.card.name, documents: sent, top_k, at_least: 0, hierarchy: "as-is" }, signal);
@@ -24,6 +24,13 @@ export async function labelAll(documents, model, limits, signal, tell) {
     tell(found.length);
   }
   return found;
+}
+
+// Puts documents with a text into the queue of reviewers.
+export async function queueAll(documents, model, limits) {
+  for (const some of portions(documents.filter(one => one.text), limits, limits.documents)) {
+    await ask("v1/queue", { model: model.card.name, documents: some.map(({ id, text }) => ({ id, text })) });
+  }
 }
 
 // The server would refuse the whole request, and name only the document's position in it.
@@ -56,11 +63,11 @@ function joined({ id, text }, trained, best, top_k, model) {
   return { id, text, scores, lowest, trained: new Set(trained.labels.map(one => one.label)), warning: trained.warning ?? null };
 }
 
-function* portions(documents, limits) {
+function* portions(documents, limits, most) {
   let some = [], size = ENVELOPE;
   for (const one of documents) {
     const bytes = bytesOf(one);
-    if (some.length && (some.length >= Math.min(AT_ONCE, limits.documents) || size + bytes > limits.body_bytes)) {
+    if (some.length && (some.length >= Math.min(most, limits.documents) || size + bytes > limits.body_bytes)) {
       yield some;
       some = []; size = ENVELOPE;
     }
