@@ -163,6 +163,11 @@ def test_mistakes(run, check_refused, toy_model, tmp_path, monkeypatch):
     check_refused(run("serve", toy_model, "--port", 0, "--set", "serve.batc=1"), "did you mean serve.batch?")
     check_refused(run("serve", toy_model, "--port", 70000), "--port")
     check_refused(run("serve", toy_model, "--workers", 0), "--workers")
+    check_refused(run("serve", toy_model, "--queue", tmp_path / "none.jsonl"), "none.jsonl")
+    check_refused(
+        run("serve", toy_model, tmp_path, "--feedback", tmp_path / "f.sqlite"), "--feedback are for one model"
+    )
+    check_refused(run("serve", toy_model, "--port", 0, "--feedback", tmp_path / "no" / "f.sqlite"), "cannot be used")
     check_refused(run("serve", toy_model, "--host", "192.0.2.1"), "cannot serve at 192.0.2.1, port 8000")
     check_refused(run("serve", toy_model, "--token-file", tmp_path / "none"), "No such file")
     monkeypatch.setenv("TAXOCAPS_TOKEN", "")

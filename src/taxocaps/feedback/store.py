@@ -60,7 +60,7 @@ CREATE TABLE queue (
     suggestion TEXT NOT NULL                    -- a JSON object, see Suggestion
 ) STRICT;
 CREATE VIEW live AS                             -- events that count: neither undone nor an undo
-    SELECT * FROM events WHERE verdict <> 'undo' AND number NOT IN (SELECT undoes FROM events WHERE undoes IS NOT NULL);
+    SELECT * FROM events e WHERE verdict <> 'undo' AND NOT EXISTS (SELECT 1 FROM events u WHERE u.undoes = e.number);
 """
 
 _EVENT = """
@@ -234,12 +234,15 @@ class FeedbackStore:
 
     def find(self, key: str) -> Event | None:
         """The event of a key."""
-        row = self._database.execute(_EVENT + "WHERE e.key = ?", (key,)).fetchone()
+        with self._errors():
+            row = self._database.execute(_EVENT + "WHERE e.key = ?", (key,)).fetchone()
         return None if row is None else _event(row)
 
     def live(self, document: Document) -> list[Event]:
         """The events of a document that count: neither undone nor an undo."""
-        return self._live(self._document_number(document))
+        with self._errors():
+            number = self._find_document(document)
+            return [] if number is None else self._live(number)
 
     def reviewed(self) -> Iterator[tuple[Document, list[Event]]]:
         """Every document that a reviewer was done with, and its events that count, as of one moment.
@@ -332,13 +335,21 @@ class FeedbackStore:
         query = _EVENT + "WHERE e.number IN (SELECT number FROM live WHERE live.document = ?) ORDER BY e.number"
         return [*map(_event, self._database.execute(query, (document,)))]
 
+    def _find_document(self, document: Document) -> int | None:
+        row = self._database.execute("SELECT number FROM documents WHERE digest = ?", (_digest(document),)).fetchone()
+        return None if row is None else int(row["number"])
+
     def _document_number(self, document: Document) -> int:
         """The row of a document, which is added if it is new."""
-        digest = _digest(document)
-        row = self._database.execute("SELECT number FROM documents WHERE digest = ?", (digest,)).fetchone()
-        if row is not None:
-            return int(row["number"])
-        values = (digest, document.id or "", document.text, json.dumps(dict(document.kept or {}), ensure_ascii=False))
+        number = self._find_document(document)
+        if number is not None:
+            return number
+        values = (
+            _digest(document),
+            document.id or "",
+            document.text,
+            json.dumps(dict(document.kept or {}), ensure_ascii=False),
+        )
         cursor = self._database.execute("INSERT INTO documents (digest, id, text, fields) VALUES (?, ?, ?, ?)", values)
         return int(cursor.lastrowid or 0)
 

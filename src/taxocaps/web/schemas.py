@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
+    Base64Bytes,
     BaseModel,
     ConfigDict,
     Field,
@@ -40,6 +41,8 @@ __all__ = [
     "ReloadRequest",
     "RequestCorrection",
     "RequestLimits",
+    "TextRequest",
+    "TextResponse",
     "limited_explain_request",
     "limited_feedback_request",
     "limited_predict_request",
@@ -49,6 +52,7 @@ __all__ = [
 C = TypeVar("C", bound=Config)
 
 _LONGEST_NAME = 100
+_LONGEST_FILE_NAME = 1_000
 _AS_TRAINED = DecisionOptions()
 _DECISION = DecisionOptions.model_fields.keys()
 
@@ -220,6 +224,7 @@ _Checked = AfterValidator(_without_surrogates)
 _Name = Annotated[str, Field(min_length=1, max_length=_LONGEST_NAME), _Checked]
 _Version = Annotated[str, Field(max_length=_LONGEST_NAME), _Checked]
 _Id = Annotated[str, Field(max_length=1_000), _Checked]
+_Number = Annotated[float, Field(allow_inf_nan=False)]
 _Readable = Annotated[str, Field(min_length=1), _Checked]
 
 
@@ -228,8 +233,8 @@ class ReviewDocument(_Request):
 
     id: _Id | None = Field(None, description="An id; by default the document's position, counted from 1.")
     text: _Readable
-    fields: dict[_Text, _Text | int | float | bool | None] = Field(
-        {}, description="Other fields, such as a title; they come back with the corrections."
+    fields: dict[_Text, _Text | int | _Number | bool | None] = Field(
+        {}, max_length=_LONGEST_NAME, description="Other fields, such as a title; they come back with the corrections."
     )
 
 
@@ -372,6 +377,26 @@ class QueuedResponse(BaseModel):
 
     model: str
     documents: int
+
+
+class TextRequest(BaseModel):
+    """A document as a file.
+
+    Attributes:
+        name: The name of the file, whose suffix tells what it is: .pdf, .docx, .html or .htm.
+        content: Its bytes in Base64.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Annotated[str, Field(min_length=1, max_length=_LONGEST_FILE_NAME), AfterValidator(_without_surrogates)]
+    content: Base64Bytes
+
+
+class TextResponse(BaseModel):
+    """The text of a document."""
+
+    text: str
 
 
 class ExchangeResponse(BaseModel):

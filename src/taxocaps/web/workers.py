@@ -126,8 +126,8 @@ class Workers:
 
     def _exchange(self, worker: _Worker, wanted: Exchange) -> None:
         """Do what a worker asks for, and tell it what became of it when all workers have the model."""
-        outcome = self._reload(wanted)
-        if outcome.status == 200 and not self._is_stopping:
+        outcome = Outcome("", "", 503, "the server is stopping") if self._is_stopping else self._reload(wanted)
+        if outcome.status == 200:
             self._replace_all()
         with contextlib.suppress(OSError):  # it may have been killed meanwhile
             worker.line.send(json.dumps(dataclasses.asdict(outcome)).encode())
