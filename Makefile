@@ -20,7 +20,7 @@ help:  ## Show the targets
 	$(PIP) -e '.[dev]'
 	@touch $@
 
-DEMO_FILES = --train $(DEMO)/pydocs/train.jsonl --test $(DEMO)/pydocs/test.jsonl --taxonomy $(DEMO)/pydocs/taxonomy.tsv
+DEMO_FILES = $(DEMO)/pydocs/train.jsonl $(DEMO)/pydocs/taxonomy.tsv --test $(DEMO)/pydocs/test.jsonl
 
 demo: .venv/core  ## Train the default model on docstrings, beside a linear SVM, and label three sentences
 	@echo 'Docstrings of six Python packages become documents, and their modules a taxonomy.'

@@ -154,7 +154,7 @@ def measure_labels(folder: Path, labels: int, documents: int) -> None:
             words = [*generator.choices(vocabulary, k=20), *(f"w{int(one[5:]) % 20_000}" for one in found[:10])]
             file.write(json.dumps({"text": " ".join(words), "labels": found}) + "\n")
     model = folder / f"{labels}"
-    trained = run("train", "--train", folder / "train.jsonl", "--model", "SVM", "--out", model)
+    trained = run("train", folder / "train.jsonl", "--split-by", "none", "--model", "SVM", "--out", model)
     keep("train", trained, labels=labels)
     for count in (_FEW, documents):
         with (folder / "test.jsonl").open("w", encoding="utf-8") as file:

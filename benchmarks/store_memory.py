@@ -126,7 +126,9 @@ def measure(folder: Path, documents: int, epochs: int, vectors: str) -> Table:
     network = ("--model", "HE-AGCRCNN", "--preset", "fast")
     costs = {"encode": run("encode", corpus, *network, "--out", store, "--overwrite", "--quiet")}
     options = ("--taxonomy", taxonomy, "--epochs", epochs, "--vectors", vectors)
-    costs["train"] = run("train", "--train", store, "--out", model, *network, *options, "--overwrite", "--quiet")
+    costs["train"] = run(
+        "train", store, "--split-by", "none", "--out", model, *network, *options, "--overwrite", "--quiet"
+    )
     rows = [
         (
             f"taxocaps {name}",

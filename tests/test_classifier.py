@@ -538,7 +538,7 @@ def test_what_cannot_be_fitted_is_refused_in_one_line(attempt):
         ({"graph__windw": 4}, "unknown configuration key graph.windw; did you mean graph.window?"),
         ({"graph__window": 1}, "graph.window must be from 2 to"),
         ({"grap__window": 4}, "unknown configuration key grap; did you mean graph?"),
-        ({"linear__C": 4}, "GCCNN has no options linear; it has decision, encoder, folds, graph"),
+        ({"linear__C": 4}, "GCCNN has no option linear.C; its options are those of decision, encoder, folds, graph"),
         ({"epochs": 4}, "unknown configuration key epochs; did you mean"),
         ({"decision__threshold": 7}, "decision.threshold must be from 0 to 1; got 7"),
         ({"network__head": "dense"}, "network.head=dense contradicts the model GCCNN"),

@@ -32,6 +32,17 @@ def test_quickstart():
     assert lines[4:] == ["['business', 'oil']", "['oil', 'price']"]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("notebook", sorted(EXAMPLES.glob("*.ipynb")), ids=lambda path: path.stem)
+def test_notebooks_run_and_come_without_outputs(notebook, tmp_path):
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    book = nbformat.read(notebook, as_version=4)
+    cells = [cell for cell in book.cells if cell.cell_type == "code"]
+    assert not any(cell.outputs for cell in cells)
+    nbclient.NotebookClient(book, timeout=240, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    assert all(cell.outputs for cell in cells)
+
+
 def test_the_entry_points_of_the_guide_lead_to_its_code():
     guide = (EXAMPLES.parent / "docs" / "extending.md").read_text(encoding="utf-8")
     modules = {}

@@ -25,7 +25,7 @@ def installed(tmp_path_factory):
 @pytest.fixture(scope="module")
 def model(installed, toy_files, tmp_path_factory):
     out = tmp_path_factory.mktemp("models") / "two-views"
-    files = ["--train", toy_files.documents, "--dev", toy_files.documents, "--taxonomy", toy_files.taxonomy]
+    files = [toy_files.documents, toy_files.taxonomy]
     small = ["network.filters=8", "vectors.dimension=8", "vectors.epochs=1", "vocabulary.min_count=1"]
     options = [word for setting in small for word in ("--set", setting)]
     run(installed, "train", *files, "--model", "two-views", "--epochs", "2", "--out", out, "--quiet", *options)

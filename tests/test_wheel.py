@@ -55,13 +55,13 @@ def test_a_fresh_environment_with_the_wheel(wheel, tmp_path):
     assert (tmp_path / "graph.html").stat().st_size > 5_000
     # The default model and linear ones need no extra.
     for model in ("auto", "SVM"):
-        run("train", "--train", corpus, "--model", model, "--out", tmp_path / model)
+        run("train", corpus, "--model", model, "--out", tmp_path / model)
         assert json.loads(run("predict", tmp_path / model, "--text", "Alte Häuser", "--top-k", "1"))["labels"]
     # A missing extra is named, with the way to get it.
     (tmp_path / "x.parquet").write_bytes(b"PAR1")
     for extra, arguments in {
         "parquet": ("corpus", "check", tmp_path / "x.parquet"),
-        "networks": ("train", "--train", corpus, "--model", "HE-AGCRCNN", "--out", tmp_path / "network"),
+        "networks": ("train", corpus, "--model", "HE-AGCRCNN", "--out", tmp_path / "network"),
     }.items():
         missing = subprocess.run(
             [taxocaps, *arguments], capture_output=True, text=True, check=False, cwd=tmp_path, env=environment

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from taxocaps.catalogue import DEFAULT_MODEL
 from taxocaps.corpus.document import Document
+from taxocaps.corpus.frames import frame_documents, is_frame
 from taxocaps.corpus.label_names import LabelResolver
 from taxocaps.corpus.labels import Classes, LabelConfig, collect_classes, label_matrix, resolve_labels, unseen_labels
 from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
@@ -114,7 +115,7 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Learn from texts and their labels.
 
         Args:
-            X: The texts.
+            X: The texts: a list, a column of a frame, or a frame of pandas or polars whose text column is recognised.
             y: Their labels: lists of names, one name each, an indicator matrix whose columns are the labels of the
                 taxonomy in its order, or an indicator DataFrame with the names of labels as columns.
             validation: Texts and labels that decide when to stop, and that thresholds are tuned on; by default some of
@@ -465,6 +466,8 @@ def _check_options(options: Mapping[str, Any]) -> None:
 def _check_texts(X: Any) -> Sequence[Content]:
     if isinstance(X, str):
         raise CorpusError("texts are given as a list; got one text: put it into a list")
+    if is_frame(X):
+        return [document.content for document in frame_documents(X)]
     if not isinstance(X, list | tuple):
         X = list(X)
     for index, text in enumerate(X):

@@ -28,6 +28,7 @@ _EXTRAS = {
     "spacy": "spacy",
     **dict.fromkeys(("tokenizers", "transformers"), "encoders"),
     "matplotlib": "plot",
+    **dict.fromkeys(("docx", "lxml", "openpyxl", "pypdf"), "documents"),
     "optuna": "tune",
     **dict.fromkeys(("ray", "fsspec"), "ray"),
 }

@@ -2,15 +2,18 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from taxocaps.notebook import bar, table
 
 __all__ = [
     "FitReport",
     "Interim",
     "ModelCard",
     "Prediction",
+    "Predictions",
     "ScoredLabel",
     "Standing",
     "TaxonomyLabel",
@@ -72,6 +75,46 @@ class Prediction:
         found = {"id": self.id, "labels": [one.as_dict() for one in self.labels]}
         warning = {"warning": self.warning} if self.warning else {}
         return {**found, **warning, **({} if self.is_calibrated else {"is_calibrated": False})}
+
+    def _repr_html_(self) -> str:
+        rows = [(bar(one.score), one.name, one.label, " › ".join((*one.paths[:1], ())[0])) for one in self.labels]
+        return table(
+            ("score", "name", "label", "path"), rows, f"{self.id}{': ' * bool(self.warning)}{self.warning or ''}"
+        )
+
+
+class Predictions(Iterator[Prediction]):
+    """The predictions of a stream of documents, one after the other as they are found; or all of them as a frame."""
+
+    def __init__(self, predictions: Iterable[Prediction]) -> None:
+        """Wrap a stream."""
+        self._predictions = iter(predictions)
+
+    def __next__(self) -> Prediction:
+        return next(self._predictions)
+
+    def to_pandas(self) -> Any:
+        """What is left of the stream as a pandas frame, a row a document: `id`, `labels`, `names`, `scores`."""
+        import pandas as pd
+
+        return pd.DataFrame(self._columns())
+
+    def to_polars(self) -> Any:
+        """What is left of the stream as a polars frame; see `to_pandas`."""
+        import polars as pl
+
+        texts = pl.List(pl.String)
+        schema = {"id": pl.String, "labels": texts, "names": texts, "scores": pl.List(pl.Float64)}
+        return pl.DataFrame(self._columns(), schema=schema)
+
+    def _columns(self) -> dict[str, list[Any]]:
+        found = list(self)
+        return {
+            "id": [one.id for one in found],
+            "labels": [[label.label for label in one.labels] for one in found],
+            "names": [[label.name for label in one.labels] for one in found],
+            "scores": [[label.score for label in one.labels] for one in found],
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ import errno
 import io
 import os
 import stat
+import zipfile
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from taxocaps.errors import FileError
 
 __all__ = [
+    "check_archive",
     "check_depth",
     "check_xml",
     "load_yaml",
@@ -32,6 +34,8 @@ _MEGABYTE = 2**20
 _MOST_FILES = 10_000
 _MOST_JSON = 256 * _MEGABYTE
 """Bytes of a JSON file: the names of some million labels."""
+_MOST_UNPACKED = 512 * _MEGABYTE
+"""Bytes that the files in an archive have when they are unpacked."""
 _DEEPEST = 32
 """Levels of sections, lists and values in a configuration file."""
 _BLOCK = _MEGABYTE
@@ -228,6 +232,22 @@ def check_depth(value: Any) -> None:
         if not level:
             return
     raise ValueError(f"nested in more than {_DEEPEST} levels")
+
+
+def check_archive(file: Path | IO[bytes]) -> None:
+    """Refuse a zip archive, such as a DOCX or XLSX file, that would unpack to far more than any document has.
+
+    Raises:
+        FileError: If it is no archive, or one of very many or very large files.
+    """
+    name = f"{file}: " if isinstance(file, Path) else ""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            sizes = [info.file_size for info in archive.infolist()]
+    except (zipfile.BadZipFile, OSError, ValueError) as error:
+        raise FileError(f"{name}cannot be read: {error}") from error
+    if len(sizes) > _MOST_FILES or sum(sizes) > _MOST_UNPACKED:
+        raise FileError(f"{name}unpacks to more than {_MOST_UNPACKED:,} bytes or {_MOST_FILES:,} files; divide it")
 
 
 def _items(value: Any) -> Iterator[Any]:

@@ -28,7 +28,7 @@ COMMANDS = {
     "encode": ("store", ["encode", "docs.jsonl", "--out", "store", "--jobs", "2"]),
     "train": (
         "new",
-        ["train", "--train", "docs.jsonl", "--taxonomy", "taxonomy.tsv", "--model", "SVM", "--out", "new"],
+        ["train", "docs.jsonl", "taxonomy.tsv", "--model", "SVM", "--out", "new"],
     ),
     "predict": ("labels.jsonl", ["predict", "model", "docs.jsonl", "--output", "labels.jsonl", "--jobs", "2"]),
 }

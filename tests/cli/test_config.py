@@ -113,7 +113,7 @@ def test_one_file_serves_all_commands(run, toy_files, tmp_path):
     assert yaml.safe_load(done("config"))["decision"]["at_least"] == 1
     assert json.loads(done("corpus", "check", documents, "--json"))["corpus"]["splits"].keys() == {"train"}
     assert json.loads(done("encode", documents, "--out", store, "--json"))["documents"] == 8
-    done("train", "--train", store, "--taxonomy", toy_files.taxonomy, "--out", model, "--quiet")
+    done("train", store, toy_files.taxonomy, "--out", model, "--quiet")
     assert done("predict", model, documents).count("\n") == 8
     assert json.loads(done("evaluate", model, documents, "--json"))["documents"] == 8
     done("explain", model, "--input", documents, "--id", "football-cup", "--quiet")

@@ -33,11 +33,27 @@ def test_check_says_by_what_labels_were_found(run, corpus, tmp_path):
     assert "unknown" not in out
 
 
-def test_a_missing_field_is_named_with_what_is_there(run, corpus):
-    code, out, err = run("corpus", "check", corpus)
-    assert (code, out) == (2, "")
-    assert "text" in err
-    assert "headline" in err
+def test_a_missing_field_is_named_with_what_is_there(check_refused, run, corpus):
+    refused = run("corpus", "check", corpus, "--text-field", "headlines", "--quiet")
+    check_refused(refused, "no field 'headlines'", "'headline', 'body'", "did you mean 'headline'?", "--text-field")
+
+
+def test_check_shows_tail_languages_and_near_copies(run, tmp_path):
+    english = "The report says that the price of oil is not what it was, and that it will be higher than it has been."
+    german = "Der Bericht sagt, dass der Preis nicht mehr der ist, der er war, und dass er noch höher sein wird."
+    texts = [(f"{english} {'It is so. ' * (n % 2)}", ["a", *["b"] * (n < 2)]) for n in range(10)] + [(german, ["c"])]
+    for name, rows in {"train": texts, "test": [(f"{english} Today.", ["a"])]}.items():
+        lines = (json.dumps({"text": text, "labels": labels}) for text, labels in rows)
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines))
+    code, out, _ = run("corpus", "check", tmp_path / "train.jsonl", tmp_path / "test.jsonl")
+    assert code == 0
+    assert "Languages of documents: en 92%, de 8%" in out
+    assert "Documents of labels: 1 for 1 label, 2 for 1 label, 10 to 99 for 1 label" in out
+    assert "train: 9 documents are nearly the same as an earlier one" in out
+    assert "1 documents of test are nearly the same as one of train" in out
+    report = json.loads(run("corpus", "check", tmp_path / "train.jsonl", "--json")[1])
+    assert report["copies"] == {"train": 9}
+    assert report["long_tail"] == {"1": 1, "2": 1, "3 to 9": 0, "10 to 99": 1, "100 or more": 0}
 
 
 def test_convert(run, corpus, tmp_path):

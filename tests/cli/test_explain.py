@@ -36,7 +36,7 @@ def test_names_have_their_ids_beside_them_on_every_path(run, toy_files, tmp_path
     rows = [{"text": f"{text} {number}", "labels": [label]} for number in range(6) for label, text in texts.items()]
     (tmp_path / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     model = tmp_path / "svm"
-    files = ["--train", tmp_path / "train.jsonl", "--taxonomy", tmp_path / "labels.tsv"]
+    files = [tmp_path / "train.jsonl", tmp_path / "labels.tsv"]
     assert run("train", *files, "--model", "SVM", "--out", model, "--quiet")[0] == 0
     _, out, _ = run("explain", model, "--text", "striker goal", "--label", "x")
     assert "Many things › Odd one (x)" in out

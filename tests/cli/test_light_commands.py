@@ -56,7 +56,7 @@ def linear_model(tmp_path_factory, toy_files):
     """Trained, too, without the extra."""
     model = tmp_path_factory.mktemp("linear") / "svm"
     documents = toy_files.documents
-    files = ("--train", documents, "--dev", documents, "--test", documents, "--taxonomy", toy_files.taxonomy)
+    files = (documents, toy_files.taxonomy)
     options = ("--model", "SVM", "--set", "bag.min_documents=1", "--quiet")
     assert commands(("train", *files, *options, "--out", model)) == [[0, "", ""]]
     return model
@@ -113,7 +113,7 @@ def test_other_commands_need_no_networks(toy_files, tmp_path):
 
 
 def test_a_network_names_the_extra_that_is_missing(toy_files, toy_model, tmp_path):
-    files = ("--train", toy_files.documents, "--taxonomy", toy_files.taxonomy, "--out", tmp_path / "model")
+    files = (toy_files.documents, toy_files.taxonomy, "--out", tmp_path / "model")
     ended = commands(
         ("train", *files, "--model", "HE-AGCRCNN"),
         ("train", *files, "--model", "HAN"),
@@ -163,9 +163,9 @@ except SystemExit:
 @pytest.mark.parametrize(
     "words",
     [
-        ("train", "--train", "nope.jsonl", "--out", "model"),
-        ("train", "--train", "DOCUMENTS", "--test", "nope.jsonl", "--out", "model"),
-        ("train", "--train", "DOCUMENTS", "--from", "nope", "--out", "model"),
+        ("train", "nope.jsonl", "--out", "model"),
+        ("train", "DOCUMENTS", "--test", "nope.jsonl", "--out", "model"),
+        ("train", "DOCUMENTS", "--from", "nope", "--out", "model"),
         ("encode", "nope.jsonl", "--out", "store"),
         ("predict", "MODEL", "nope.jsonl"),
         ("evaluate", "MODEL", "nope.jsonl"),

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -74,7 +75,7 @@ def test_a_broken_record(check_refused, run, toy_model, tmp_path):
     path, output = tmp_path / "a.jsonl", tmp_path / "labels.jsonl"
     path.write_text(json.dumps({"text": TEXT}) + "\nbroken\n")
     output.write_text("old\n")
-    check_refused(run("predict", toy_model, path, "-o", output, "--quiet"), "a.jsonl, line 2", "on_error=skip")
+    check_refused(run("predict", toy_model, path, "-o", output, "--quiet"), "a.jsonl, line 2", "--on-error skip")
     assert output.read_text() == "old\n"
     code, _, err = run("predict", toy_model, path, "-o", output, "--on-error", "skip")
     assert code == 0
@@ -195,3 +196,41 @@ def test_a_folder_of_labels_with_kept_fields_and_a_summary(run, toy_model, toy_f
     ]
     code, out, _ = run("predict", toy_model, first, "--keep", "split", "-o", tmp_path / "out", "--json")
     assert json.loads(out)["documents"] == 12
+
+
+def on_terminal(*arguments):
+    """What a command prints on a terminal of 120 columns that knows no colours."""
+    pty = pytest.importorskip("pty")
+    shown, screen = pty.openpty()
+    command = [sys.executable, "-m", "taxocaps", *map(str, arguments)]
+    environment = {**os.environ, "COLUMNS": "120", "TERM": "dumb"}
+    with subprocess.Popen(command, stdout=screen, stderr=subprocess.DEVNULL, env=environment) as process:
+        os.close(screen)
+        parts = []
+        with contextlib.suppress(OSError):  # the terminal is closed
+            while part := os.read(shown, 65536):
+                parts.append(part)
+        process.wait(60)
+    os.close(shown)
+    return b"".join(parts).decode().replace("\r", "")
+
+
+def test_on_a_terminal_labels_are_shown_for_people(toy_model, toy_files):
+    texts = ("--text", "The goalkeeper saved the penalty.", "--text", "...")
+    lines = on_terminal("predict", toy_model, *texts, "--top-k", "3", "--hierarchy", "add-ancestors").splitlines()
+    assert (lines[0], lines[-2]) == ("1", "2")
+    assert len(lines) >= 6
+    assert all(re.match(r"  [█▏▎▍▌▋▊▉ ]{12} +[01]\.\d\d  \S", line) for line in lines[1:-2])
+    assert any(line.rstrip().endswith(" in Sport") or " in Science" in line for line in lines[1:-2])
+    assert lines[-1] == "  the text has no words that the model reads"
+    assert json.loads(on_terminal("predict", toy_model, "--text", "goal", "--json"))["id"] == "1"
+    shown = on_terminal("predict", toy_model, toy_files.documents, "--split", "dev", "--at-least", "1")
+    assert len([line for line in shown.splitlines() if not line.startswith(" ")]) == 2
+
+
+def test_what_was_recognised_is_said(run, toy_model, tmp_path):
+    (tmp_path / "d.csv").write_bytes("Titel;Inhalt\nTor;Der Stürmer traf für seinen Verein.\n".encode("cp1252"))
+    code, out, err = run("predict", toy_model, tmp_path / "d.csv")
+    assert (code, json.loads(out)["id"]) == (0, "1")
+    assert err == f"{tmp_path / 'd.csv'} (cp1252, cells separated by semicolons): text from 'Inhalt'\n"
+    assert run("predict", toy_model, tmp_path / "d.csv", "--quiet")[2] == ""

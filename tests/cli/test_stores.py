@@ -21,9 +21,9 @@ def encoded(tmp_path_factory, toy_files):
 def train(run, toy_files, tmp_path, tiny):
     small = [word for setting in tiny for word in ("--set", setting)]
 
-    def call(out, *options, linear=False):
+    def call(out, source, *options, linear=False):
         own = ["--model", "SVM", "--set", "bag.min_documents=1"] if linear else small
-        return run("train", "--taxonomy", toy_files.taxonomy, "--out", tmp_path / out, *own, *options, "--quiet")
+        return run("train", source, toy_files.taxonomy, "--out", tmp_path / out, *own, *options, "--quiet")
 
     return call
 
@@ -32,12 +32,11 @@ def train(run, toy_files, tmp_path, tiny):
 def test_training(train, run, encoded, toy_files, tmp_path, linear):
     store = encoded / ("svm" if linear else "network")
     for out, source in {"store": store, "file": toy_files.documents}.items():
-        parts = ("--train", source, "--dev", source, "--test", source)
-        assert train(out, *parts, linear=linear) == (0, "", "")
+        assert train(out, source, linear=linear) == (0, "", "")
     for name in ("weights.safetensors", "metrics.json", "thresholds.json"):
         assert (tmp_path / "store" / name).read_bytes() == (tmp_path / "file" / name).read_bytes()
     if linear:  # what it does not read may be there
-        assert train("other", "--train", encoded / "network", linear=True) == (0, "", "")
+        assert train("other", encoded / "network", linear=True) == (0, "", "")
 
 
 def test_results_are_those_of_the_file(run, encoded, toy_model, toy_files, tmp_path):
@@ -77,7 +76,7 @@ def test_a_store_for_linear_models_is_refused_by_a_network(check_refused, run, t
         run("predict", toy_model, store, "--quiet"),
         run("evaluate", toy_model, store, "--quiet"),
         run("explain", toy_model, "--input", store, "--id", "football-cup"),
-        train("model", "--train", store),
+        train("model", store),
     ):
         check_refused(refused, str(store), "has no words-matrix, which the model reads", "--model")
     assert not (tmp_path / "model").exists()
@@ -93,11 +92,11 @@ def test_a_store_with_other_options_is_refused_with_the_option(
     check_refused(run("predict", toy_model, store, "-o", tmp_path / "p.jsonl", "--quiet"), message)
     check_refused(run("evaluate", toy_model, store, "--quiet"), message, "--set text.numbers=keep")
     check_refused(run("explain", toy_model, "--input", store, "--id", "football-cup"), message)
-    for part in ("--train", "--dev", "--test"):
-        parts = {"--train": toy_files.documents, part: store}
-        check_refused(train("model", *(word for pair in parts.items() for word in pair)), message)
+    check_refused(train("model", store), message)
+    for part in ("--dev", "--test"):
+        check_refused(train("model", toy_files.documents, part, store), message)
     assert [path.name for path in tmp_path.iterdir()] == ["store"]
-    assert train("model", "--train", store, "--set", "text.numbers=drop") == (0, "", "")
+    assert train("model", store, "--set", "text.numbers=drop") == (0, "", "")
 
 
 ENSEMBLE = """
@@ -163,7 +162,7 @@ def test_a_store_for_an_ensemble_of_another_package(run, install, toy_files, tmp
     options = ("--model", "pair", "--set", "graph.N=9", "--quiet")
     assert run("encode", toy_files.documents, "--out", tmp_path / "store", *options) == (0, "", "")
     assert (tmp_path / "store" / "words-matrix").is_dir()
-    files = ("--train", tmp_path / "store", "--taxonomy", toy_files.taxonomy, "--out", tmp_path / "model")
+    files = (tmp_path / "store", toy_files.taxonomy, "--out", tmp_path / "model")
     assert run("train", *files, *options) == (0, "", "")
     wrong = run("encode", toy_files.documents, "--out", tmp_path / "other", "--model", "pair", "--set", "graph.windo=9")
     check_refused(wrong, "unknown configuration key graph.windo; did you mean graph.window?")

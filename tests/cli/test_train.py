@@ -22,8 +22,8 @@ def small(tiny):
 def train(run, toy_files, tmp_path, small):
     """Train a tiny model into `tmp_path / "model"`; options that are given twice are those that count."""
 
-    def call(*options, documents=toy_files.documents, out=tmp_path / "model"):
-        files = ("--train", documents, "--taxonomy", toy_files.taxonomy, "--out", out)
+    def call(*options, documents=toy_files.documents, taxonomy=toy_files.taxonomy, out=tmp_path / "model"):
+        files = (documents, taxonomy, "--split-by", "none", "--out", out)
         return run("train", *files, *small, *options)
 
     return call
@@ -44,7 +44,7 @@ def test_what_is_printed(train, toy_files, tmp_path):
 
 
 def test_every_command_takes_a_linear_model(run, toy_files, tmp_path):
-    files = ("--train", toy_files.documents, "--taxonomy", toy_files.taxonomy, "--test", toy_files.documents)
+    files = (toy_files.documents, toy_files.taxonomy, "--test", toy_files.documents)
     code, out, err = run("train", *files, "--model", "svm", "--set", "bag.min_documents=1", "--out", tmp_path / "svm")
     assert code == 0
     assert "SVM, preset default, seed 0" in out
@@ -58,9 +58,11 @@ def test_every_command_takes_a_linear_model(run, toy_files, tmp_path):
 
 
 def test_a_model_has_only_its_own_options(check_refused, run, toy_files, tmp_path):
-    files = ("--train", toy_files.documents, "--out", tmp_path / "svm", "--model", "svm")
-    message = "SVM has no options graph; it has bag, decision, folds, labels, linear, scorer, text, validation"
+    files = (toy_files.documents, "--out", tmp_path / "svm", "--model", "svm")
+    message = "SVM has no option graph.window; its options are those of bag, decision, folds, labels, linear, scorer"
     check_refused(run("train", *files, "--set", "graph.window=4"), message)
+    check_refused(run("train", *files, "--epochs", "5"), "SVM has no option --epochs;")
+    check_refused(run("train", *files, "--time", "5m"), "SVM has no option --time;")
     refused = run("train", *files, "--set", "linear.loss=logistic")
     check_refused(refused, "linear.loss=logistic contradicts the model SVM")
     check_refused(run("train", *files[:-1], "smv"), "no model is called 'smv'; did you mean SVM?")
@@ -96,7 +98,7 @@ def test_the_same_options_from_a_file(train, run, tmp_path, small, toy_files):
     code, text, _ = run("config", *small)
     assert code == 0
     (tmp_path / "run.yaml").write_text(text)
-    files = ("--train", toy_files.documents, "--taxonomy", toy_files.taxonomy, "--out", tmp_path / "other")
+    files = (toy_files.documents, toy_files.taxonomy, "--split-by", "none", "--out", tmp_path / "other")
     assert run("train", *files, "--config", tmp_path / "run.yaml", "--quiet")[0] == 0
     assert weights(tmp_path / "other") == weights(tmp_path / "model")
 
@@ -116,6 +118,25 @@ def test_labels_outside_the_taxonomy_are_told(check_refused, train, tmp_path):
     )
 
 
+def test_a_label_that_is_several_names_the_separator(check_refused, train, run, tmp_path):
+    (tmp_path / "several.jsonl").write_text(GOOD.replace("Sport", "Sport / Tennis"))
+    refused = train("--quiet", documents=tmp_path / "several.jsonl")
+    check_refused(refused, "'Sport' and 'Tennis' are: name what separates labels, --label-separator '/'")
+    (tmp_path / "several.jsonl").write_text(GOOD.replace('["Sport"]', '"Sport / Tennis"'))
+    assert train("--quiet", "--label-separator", "/", documents=tmp_path / "several.jsonl")[0] == 0
+
+
+def test_a_taxonomy_with_spaces_in_place_of_tabs(check_refused, train, tmp_path):
+    (tmp_path / "one.jsonl").write_text(GOOD)
+    taxonomy = tmp_path / "spaces.tsv"
+    taxonomy.write_text("Topics Sport\nTopics Art\n")
+    refused = train("--quiet", documents=tmp_path / "one.jsonl", taxonomy=taxonomy)
+    check_refused(refused, "it has 'Topics Sport', with a space where a tab belongs between parent and child")
+    taxonomy.write_text("Topics    Sport\nTopics    Art\n")
+    refused = train("--quiet", documents=tmp_path / "one.jsonl", taxonomy=taxonomy)
+    check_refused(refused, "spaces.tsv, line 1: spaces between labels, as in 'Topics Sport', where a tab belongs")
+
+
 BAD_OPTIONS = {
     "unknown key": (["--set", "network.unit=3"], "unknown configuration key network.unit; did you mean network.units?"),
     "not a number": (["--set", "network.units=many"], "network.units must be"),
@@ -123,8 +144,8 @@ BAD_OPTIONS = {
     "contradiction to the model": (["--set", "network.head=dense"], "contradicts the model HE-AGCRCNN"),
     "unknown model": (["--model", "agcrn"], "did you mean AGCRCNN?"),
     "unknown preset": (["--preset", "quick"], "there are default, fast"),
-    "negative seed": (["--seed", "-1"], "seed must be from 0"),
-    "no epochs": (["--epochs", "0"], "training.epochs must be from 1"),
+    "negative seed": (["--seed", "-1"], "--seed must be from 0"),
+    "no epochs": (["--epochs", "0"], "--epochs must be from 1"),
     "unknown option": (["--epoch", "1"], "--epoch"),
     "unknown choice": (["--ancestors", "all"], "--ancestors"),
     "missing vectors": (["--vectors", "none.txt"], "none.txt: no such file"),
@@ -134,7 +155,6 @@ BAD_OPTIONS = {
     "no GPU": (["--set", "training.device=cuda"], "training.device"),
     "both at once": (["--resume", "--overwrite"], "give one of them"),
     "missing model": (["--from", "none"], "none: no model there"),
-    "missing taxonomy": (["--taxonomy", "none.tsv"], "none.tsv: no such file"),
     "missing test file": (["--test", "none.jsonl"], "none.jsonl: no such file"),
     "missing configuration": (["--config", "none.yaml"], "none.yaml"),
 }
@@ -162,8 +182,7 @@ BAD_INPUT = {
     "empty file": ("", "no documents"),
     "invalid JSON": (GOOD + "{\n", "line 2"),
     "no labels": ('{"text": "x"}\n', "no document carries a label"),
-    "labels in one string": ('{"text": "x", "labels": "a b"}\n', "label_separator"),
-    "no text": ('{"body": "x", "labels": ["Sport"]}\n', "no field 'text'"),
+    "no text": ('{"n": "x", "labels": ["Sport"]}\n', "no field 'text'"),
 }
 
 
@@ -182,9 +201,79 @@ def test_a_broken_record_can_be_skipped(train, tmp_path):
     assert json.loads(out)["card"]["documents"] == {"train": 2}
 
 
-def test_the_folder_must_be_named(check_refused, run, toy_files):
-    check_refused(run("train", "--train", toy_files.documents), "--out")
-    check_refused(run("train", "--out", "model"), "--train")
+def test_the_documents_must_be_named(check_refused, run, train, tmp_path):
+    check_refused(run("train", "--out", "model"), "FILE")
+    check_refused(train(taxonomy="none.tsv"), "none.tsv: no such file")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def news(tmp_path):
+    """300 documents of two frequent labels, three rare ones and dates, as a file of one folder."""
+    rare = {7: "chess", 150: "opera", 151: "opera"}
+    rows = [
+        {
+            "text": f"{'goal striker club' if number % 2 else 'film actor stage'} number{number} of word{number * 7}",
+            "labels": ["sport" if number % 2 else "art", *([rare[number]] if number in rare else [])],
+            "date": f"2024-{1 + number // 28:02}-{1 + number % 28:02}",
+        }
+        for number in range(300)
+    ]
+    path = tmp_path / "news.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_a_file_of_documents_is_enough(run, news, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run("train", "news.jsonl", "--model", "svm")
+    assert code == 0
+    documents = json.loads((tmp_path / "news-model" / "metrics.json").read_text())["documents"]
+    assert sum(documents.values()) == 300
+    assert 25 <= documents["test"] <= 30
+    assert f"300 documents, 4 labels: {documents['train']} to learn from, {documents['test']} for the test" in err
+    assert "2 labels have only one or two documents: chess, opera" in err
+    assert "training takes about" in err
+    assert f"On the test documents ({documents['test']}):" in out
+    assert "all labels (micro)" in out
+    assert [line.split()[1:3] for line in out.splitlines() if line.startswith("  taxocaps")] == [
+        ["predict", "news-model"],
+        ["explain", "news-model"],
+        ["serve", "news-model"],
+    ]
+
+
+def test_no_label_loses_its_last_document_to_the_test(run, news, tmp_path):
+    for seed in range(5):
+        out = tmp_path / str(seed)
+        assert run("train", news, "--model", "svm", "--seed", seed, "--out", out, "--quiet")[0] == 0
+        assert set(json.loads((out / "labels.json").read_text())) == {"art", "chess", "opera", "sport"}
+
+
+def test_the_latest_documents_are_for_the_test(check_refused, run, news, tmp_path):
+    code, out, err = run("train", news, "--model", "svm", "--split-by", "date", "--out", tmp_path / "model")
+    assert code == 0
+    assert "240 to learn from, 30 for validation, 30 for the test (by 'date'" in err
+    assert "On the test documents (30):" in out
+    refused = run("train", news, "--model", "svm", "--split-by", "day", "--out", tmp_path / "other", "--quiet")
+    check_refused(refused, "news.jsonl: document 1: the field 'day' is missing; --split-by needs a date")
+    news.write_text(news.read_text().replace("2024-01-05", "5 May"))
+    refused = run("train", news, "--model", "svm", "--split-by", "date", "--out", tmp_path / "other", "--quiet")
+    check_refused(refused, "document 5: the field 'date' is '5 May'; --split-by needs a date such as 2024-05-31")
+    refused = run("train", news, "--split-by", "date", "--test", news, "--out", tmp_path / "other", "--quiet")
+    check_refused(refused, "leave out --dev and --test")
+
+
+def test_labels_may_be_paths(run, tmp_path):
+    lines = [{"text": f"dogs bark {n}", "labels": ["animals/dogs" if n % 2 else "plants/trees"]} for n in range(12)]
+    (tmp_path / "pets.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    options = ("--model", "svm", "--set", "bag.min_documents=1", "--path-separator", "/", "--out", tmp_path / "model")
+    assert run("train", tmp_path / "pets.jsonl", *options, "--quiet") == (0, "", "")
+    code, out, _ = run("predict", tmp_path / "model", "--text", "dogs bark 3", "--at-least", "1")
+    names = {label["label"]: label["name"] for label in json.loads(out)["labels"]}
+    assert code == 0
+    assert names.keys() & {"animals", "plants"}
+    assert set(names.values()) & {"dogs", "trees"}
 
 
 def test_existing_places(check_refused, train, toy_model, toy_files, tmp_path):
@@ -230,7 +319,7 @@ def test_starting_from_a_model(check_refused, run, train, toy_model, tmp_path):
     check_refused(other, "the model to start from has network.dropout=", "not 0.9")
     other = train(*options, "--model", "gccnn", documents=tmp_path / "new.jsonl")
     check_refused(other, "the model to start from has model=HE-AGCRCNN, not gccnn; leave it out")
-    files = ("--train", tmp_path / "new.jsonl", "--taxonomy", toy_model / "taxonomy.json", "--out", tmp_path / "model")
+    files = (tmp_path / "new.jsonl", toy_model / "taxonomy.json", "--out", tmp_path / "model")
     assert run("train", *files, *options, "--epochs", "1") == (0, "", "")  # its own options, without its name
     before, after = (json.loads((folder / "labels.json").read_text()) for folder in (toy_model, tmp_path / "model"))
     assert list(after) == [*before, "Geology"]
@@ -243,7 +332,7 @@ def test_starting_from_a_model(check_refused, run, train, toy_model, tmp_path):
 def command(toy_files, small):
     """A run of forty epochs, as a process of its own."""
     documents = str(toy_files.documents)
-    files = ["--train", documents, "--dev", documents, "--taxonomy", str(toy_files.taxonomy)]
+    files = [documents, str(toy_files.taxonomy), "--dev", documents]
     longer = ["--set", "training.epochs=40", "--set", "training.patience=null", "--set", "training.batch_size=2"]
     return [sys.executable, "-m", "taxocaps", "train", *files, *small, *longer, "--out"]
 

@@ -7,8 +7,17 @@ import pytest
 
 @pytest.fixture
 def arguments(toy_files, tmp_path):
-    given = ("--taxonomy", toy_files.taxonomy, "--model", "LR", "--set", "bag.min_documents=1")
-    return ("tune", "--train", toy_files.documents, "--out", tmp_path / "search", "--space", "linear.C", *given)
+    given = ("--model", "LR", "--set", "bag.min_documents=1")
+    return (
+        "tune",
+        toy_files.documents,
+        toy_files.taxonomy,
+        "--out",
+        tmp_path / "search",
+        "--space",
+        "linear.C",
+        *given,
+    )
 
 
 def test_the_tables_and_the_files(run, arguments, toy_files, tmp_path):
@@ -20,7 +29,7 @@ def test_the_tables_and_the_files(run, arguments, toy_files, tmp_path):
     assert (tmp_path / "search" / "report.html").read_text().startswith("<!doctype html>")
     best = tmp_path / "search" / "best.yaml"
     code, _, _ = run(
-        *("train", "--train", toy_files.documents, "--taxonomy", toy_files.taxonomy),
+        *("train", toy_files.documents, toy_files.taxonomy),
         *("--config", best, "--out", tmp_path / "model", "--quiet"),
     )
     assert code == 0

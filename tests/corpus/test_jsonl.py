@@ -11,7 +11,7 @@ from taxocaps.corpus.readers import CorpusConfig
 
 def records(path, content, **options):
     path.write_bytes(content)
-    return list(read_jsonl(path, CorpusConfig(**options)))
+    return list(read_jsonl(path, CorpusConfig(**options).with_usual_names()))
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def test_another_encoding(path):
 
 def test_fields_a_document_lacks_are_left_out(path):
     documents = [Document("é\n", "1", ("a",), None, "dev"), Document(tokens=("b",)), Document("", labels=())]
-    assert write_jsonl(path, documents, CorpusConfig()) == 3
+    assert write_jsonl(path, documents, CorpusConfig().with_usual_names()) == 3
     lines = path.read_text(encoding="utf-8").splitlines()
     assert lines[0] == '{"id": "1", "text": "é\\n", "labels": ["a"], "split": "dev"}'
     assert [json.loads(line) for line in lines[1:]] == [{"tokens": ["b"]}, {"text": "", "labels": []}]

@@ -102,9 +102,9 @@ def test_json_min_leaves_out_a_tag_without_a_choice_and_repeats_tasks(read):
     ("text", "message"),
     [
         ('[{"text": "a"}', "export.json: not JSON: .* export it again"),
-        ("[3]", "export.json, task 1: a task must be a JSON object"),
+        ("[3]", "export.json, record 1: must be a JSON object"),
         ('[{"id": 1, "data": {"text": "a"}, "annotations": [3]}]', "task 1: annotations that are not of the format"),
-        ('[{"id": 1, "data": {"title": "a"}}]', "task 1: no field 'text' with the text"),
+        ('[{"id": 1, "data": {"n": "a"}}]', "task 1: no field 'text' with the text"),
     ],
 )
 def test_other_json_is_refused_in_one_line(tmp_path, text, message):

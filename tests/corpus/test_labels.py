@@ -87,7 +87,7 @@ def test_matrices_of_nothing_have_their_shape(lists):
 
 def test_ancestors_need_a_taxonomy():
     for action in (lambda: collect_classes(LISTS, None, "add"), lambda: label_matrix(LISTS, ("film",), None, "add")):
-        with pytest.raises(ConfigError, match=r"labels\.ancestors = add needs a taxonomy"):
+        with pytest.raises(ConfigError, match="--ancestors add needs a taxonomy"):
             action()
 
 
@@ -103,7 +103,7 @@ def test_an_unknown_label_names_document_neighbour_and_choices():
         resolve_labels([("sport",), ("film", "tenis", "zz")], TREE, ids=["a", "b"])
     assert str(caught.value) == (
         "document 'b': the label 'tenis' is not in the taxonomy (nearest: 'tennis'), nor is 1 other label; "
-        "correct them, or set labels.unknown to add or drop"
+        "correct them, or say --unknown-labels add or drop"
     )
     with pytest.raises(CorpusError, match=r"^document 2: the label 'qqq' is not in the taxonomy; "):
         resolve_labels([(), ("qqq",)], TREE)
@@ -167,7 +167,7 @@ def test_a_name_of_several_labels_is_ambiguous():
         resolve_labels([("S",), ("Games",)], NAMED, ids=["a", "b"])
     assert str(caught.value) == (
         "document 'b': the label 'Games' is ambiguous, the alternative name of 'S' and 'F'; "
-        "give the id, or set labels.unknown to add or drop"
+        "give the id, or say --unknown-labels add or drop"
     )
     dropped = resolve_labels([("S", "Games")], NAMED, "drop")
     assert (dropped.labels, dropped.unknown) == ((("S",),), {"Games": 1})

@@ -18,7 +18,7 @@ def path(tmp_path):
 
 
 def read(path, **options):
-    config = CorpusConfig(**options)
+    config = CorpusConfig(**options).with_usual_names()
     return [to_document(record, config) for record in read_parquet(path, config)]
 
 
@@ -36,8 +36,8 @@ def test_null_labels_are_no_label_field(path):
 
 
 def test_places_are_rows_over_several_batches(path):
-    write_parquet(path, (Document(str(n)) for n in range(2500)), CorpusConfig())
-    records = list(read_parquet(path, CorpusConfig()))
+    write_parquet(path, (Document(str(n)) for n in range(2500)), CorpusConfig().with_usual_names())
+    records = list(read_parquet(path, CorpusConfig().with_usual_names()))
     assert records[2345].location == f"{path}, row 2346"
     assert [record.fields["text"] for record in records] == [str(n) for n in range(2500)]
 
@@ -57,7 +57,7 @@ def test_what_is_not_parquet_is_told(path, content):
 
 
 def test_a_damaged_file_is_told(path):
-    write_parquet(path, [Document("some words " * 50)] * 100, CorpusConfig())
+    write_parquet(path, [Document("some words " * 50)] * 100, CorpusConfig().with_usual_names())
     content = bytearray(path.read_bytes())
     content[4:60] = b"\xff" * 56
     path.write_bytes(content)
@@ -68,7 +68,7 @@ def test_a_damaged_file_is_told(path):
 def test_no_file_and_outer_compression_are_told(tmp_path):
     with pytest.raises(FileError, match="no such file"):
         read(tmp_path / "none.parquet")
-    for action in (read, lambda path: write_parquet(path, [Document("a")], CorpusConfig())):
+    for action in (read, lambda path: write_parquet(path, [Document("a")], CorpusConfig().with_usual_names())):
         with pytest.raises(FileError, match="compressed internally"):
             action(tmp_path / "d.parquet.gz")
 
@@ -79,7 +79,7 @@ def test_a_failure_leaves_no_file(path):
         raise CorpusError("stop")
 
     with pytest.raises(CorpusError, match="stop"):
-        write_parquet(path, documents(), CorpusConfig())
+        write_parquet(path, documents(), CorpusConfig().with_usual_names())
     assert list(path.parent.iterdir()) == []
 
 
@@ -90,7 +90,7 @@ def test_without_pyarrow_the_extra_is_named(tmp_path):
         "from taxocaps.corpus.readers import CorpusConfig\n"
         "from taxocaps.corpus.parquet import read_parquet\n"
         "from taxocaps.errors import MissingExtraError\n"
-        "try: next(read_parquet(Path('d.parquet'), CorpusConfig()))\n"
+        "try: next(read_parquet(Path('d.parquet'), CorpusConfig().with_usual_names()))\n"
         "except MissingExtraError as error: sys.exit(str(error))\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, check=False)

@@ -50,10 +50,10 @@ def path(tmp_path):
 
 
 def test_every_format_has_a_reader_and_a_suffix():
-    assert list(READERS) == ["jsonl", "csv", "tsv", "parquet", "text", "label-studio"]
+    assert list(READERS) == ["jsonl", "csv", "tsv", "xlsx", "parquet", "text", "label-studio"]
     usual = {name: reader for name, reader in READERS.items() if not reader.begins_with}
     suffixes = [suffix for reader in usual.values() for suffix in reader.suffixes]
-    assert len(suffixes) == len(set(suffixes)) == 9
+    assert len(suffixes) == len(set(suffixes)) == 14
     for name, reader in usual.items():
         assert [format_of(Path(f"a{suffix}")) for suffix in reader.suffixes] == [name] * len(reader.suffixes)
 
@@ -109,10 +109,11 @@ def test_other_packages_can_add_a_format(tmp_path):
         "[('one', ('a',)), ('two', ('a',))]",
         "[('one', ('a',)), ('two', ('a',))]",
         "[('json', None)]",  # built-in readers come first
-        "corpus.format must be one of jsonl, csv, tsv, parquet, text, label-studio, lines; got 'linse'; "
+        "corpus.format must be one of jsonl, csv, tsv, xlsx, parquet, text, label-studio, lines; got 'linse'; "
         "did you mean lines?",
         "b.x: '.x' is not the suffix of a corpus format; use one of the suffixes .jsonl .ndjson .json .csv .tsv .tab "
-        ".parquet .pq .txt .lst, or set corpus.format to one of jsonl, csv, tsv, parquet, text, label-studio, lines",
+        ".xlsx .parquet .pq .txt .pdf .docx .html .htm .lst, or name the format: --format with one of jsonl, csv, tsv, "
+        "xlsx, parquet, text, label-studio, lines",
         "False True False",
     ]
 
@@ -131,18 +132,18 @@ def test_the_format_may_be_given(tmp_path):
 
 
 def test_a_name_that_tells_nothing_is_an_error_at_once(tmp_path):
-    (tmp_path / "d.docx").touch()
+    (tmp_path / "d.doc").touch()
     with pytest.raises(FileError, match="nothing: no such file or folder"):
         read_documents(tmp_path / "nothing")
-    with pytest.raises(FileError, match=r"d\.docx: '\.docx' is not the suffix of a corpus format; .*corpus\.format"):
-        read_documents(tmp_path / "d.docx")
+    with pytest.raises(FileError, match=r"d\.doc: '\.doc' is not the suffix of a corpus format; .*--format"):
+        read_documents(tmp_path / "d.doc")
 
 
 def test_a_broken_record_stops_the_reading_after_what_came_before(path):
     path.write_bytes(LINES)
     documents = read_documents(path)
     assert next(documents).text == "a"
-    with pytest.raises(CorpusError, match=r"d\.jsonl, line 2: invalid JSON.*corpus\.on_error=skip"):
+    with pytest.raises(CorpusError, match=r"d\.jsonl, line 2: invalid JSON.*--on-error skip"):
         next(documents)
 
 
@@ -288,7 +289,7 @@ def test_whatever_a_file_holds_only_clear_errors_come(tmp_path_factory, format, 
 
 
 def make(fields, **options):
-    return to_document(Record("f.jsonl, line 3", fields), CorpusConfig(**options))
+    return to_document(Record("f.jsonl, line 3", fields), CorpusConfig(**options).with_usual_names())
 
 
 def test_all_fields_are_taken():
@@ -327,7 +328,7 @@ def test_a_missing_text_names_the_fields_there_and_the_nearest():
     assert message.startswith("f.jsonl, line 3: no field 'text' with the text, nor 'tokens' with tokens")
     assert "'Texts', 'id'" in message
     assert "did you mean 'Texts'?" in message
-    assert "corpus.text_field" in message
+    assert "--text-field" in message
     assert "\n" not in message
 
 
@@ -356,11 +357,15 @@ def test_no_label_field_is_no_labels():
     assert make({"text": "x"}).labels is None
 
 
-def test_labels_in_one_string_need_a_separator():
-    with pytest.raises(CorpusError, match=r"must be a list of labels; got the text 'a;b'.*corpus\.label_separator"):
-        make({"text": "x", "labels": "a;b"})
+def test_labels_in_one_string():
+    assert make({"text": "x", "labels": " a;b "}).labels == ("a;b",)
+    assert make({"text": "x", "labels": ""}).labels == ()
+    assert make({"text": "x", "labels": 5}).labels == ("5",)
     assert make({"text": "x", "labels": "a; b;"}, label_separator=";").labels == ("a", "b")
     assert make({"text": "x", "labels": ["a;b"]}, label_separator=";").labels == ("a;b",)
+    assert make({"text": "x", "labels": '["a", 5]'}, label_separator="json").labels == ("a", "5")
+    with pytest.raises(CorpusError, match="labels must be a JSON list here"):
+        make({"text": "x", "labels": "a, b"}, label_separator="json")
 
 
 @pytest.mark.parametrize(
@@ -368,8 +373,8 @@ def test_labels_in_one_string_need_a_separator():
     [
         ({"text": 5}, "'text' must be text; got a number 5"),
         ({"text": ["x"]}, "'text' must be text; got a list"),
-        ({"text": "x", "labels": {"a": 1}}, "list of labels; got an object"),
-        ({"text": "x", "labels": 5}, "list of labels; got a number 5"),
+        ({"text": "x", "labels": {"a": 1}}, "list of labels, or a text; got an object"),
+        ({"text": "x", "labels": True}, "list of labels, or a text; got true or false"),
         ({"text": "x", "labels": ["a", None]}, "blank label"),
         ({"text": "x", "labels": [" "]}, "blank label"),
         ({"text": "x", "labels": [["a"]]}, "'labels' must be text or a number; got a list"),
@@ -427,7 +432,7 @@ def test_split_labels_undoes_joining(labels):
 
 
 def test_columns_need_text_or_tokens():
-    config = CorpusConfig()
+    config = CorpusConfig().with_usual_names()
     assert check_columns(["id", "text"], config) is None
     assert check_columns(["tokens"], config) is None
     assert "the fields are: none" in check_columns([], config)

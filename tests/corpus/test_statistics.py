@@ -39,9 +39,9 @@ def test_sizes(report):
     assert report.documents == 7
     assert (train.documents, train.empty_texts, train.unlabelled) == (5, 2, 2)
     assert (test.documents, test.empty_texts, test.unlabelled) == (2, 0, 0)
-    assert train.words == Summary(7 / 5, 1, 3)
-    assert test.words == Summary(1.5, 1.5, 2)
-    assert train.labels == Summary(1.0, 1, 2)
+    assert train.words == Summary(7 / 5, 1, 3, 3)
+    assert test.words == Summary(1.5, 1.5, 2, 2)
+    assert train.labels == Summary(1.0, 1, 2, 2)
     assert train.labels_histogram == {0: 2, 1: 1, 2: 2}
 
 
@@ -99,7 +99,7 @@ def test_no_documents_count_nothing():
 
 def test_words_are_counted_as_asked():
     pairs = [("train", Document("one two three")), ("train", Document(tokens=("x", "y")))]
-    assert check_corpus(pairs, tokenize=lambda text: text.split()[1:]).splits["train"].words == Summary(2.0, 2.0, 2)
+    assert check_corpus(pairs, tokenize=lambda text: text.split()[1:]).splits["train"].words == Summary(2.0, 2.0, 2, 2)
 
 
 @given(st.lists(st.integers(0, 6), min_size=1))

@@ -11,7 +11,7 @@ from taxocaps.errors import CorpusError, FileError
 
 
 def read(path, **options):
-    config = CorpusConfig(**options)
+    config = CorpusConfig(**options).with_usual_names()
     return [to_document(record, config) for record in read_texts(path, config)]
 
 
@@ -67,7 +67,7 @@ def test_line_ends_and_the_byte_order_mark_are_normal(tmp_path):
 @pytest.mark.parametrize(("content", "words"), [(b"ok\nna\xefve", "not valid UTF-8"), (b"ok\n\0", "NUL")])
 def test_broken_texts_are_told_with_file_and_line(folder, content, words):
     (folder / "a.txt").write_bytes(content)
-    records = list(read_texts(folder, CorpusConfig()))
+    records = list(read_texts(folder, CorpusConfig().with_usual_names()))
     (broken,) = [record for record in records if record.problem]
     assert broken.location == f"{folder / 'a.txt'}, line 2"
     assert words in broken.problem
@@ -98,13 +98,13 @@ def test_several_text_fields_do_no_harm(folder):
 def test_written_texts_are_read_back(tmp_path):
     documents = [Document("x\n\ny", "a/b", ("one", "two words")), Document("z", "c", ()), Document("", None)]
     target = tmp_path / "new" / "texts"
-    assert write_texts(target, iter(documents), CorpusConfig()) == 3
+    assert write_texts(target, iter(documents), CorpusConfig().with_usual_names()) == 3
     assert read(target) == [Document("", "00000003"), documents[0], documents[1]]
     assert [path.name for path in target.parent.iterdir()] == ["texts"]
 
 
 def test_written_folders_are_labels(tmp_path):
-    config = CorpusConfig(directory_labels="folder")
+    config = CorpusConfig(directory_labels="folder").with_usual_names()
     documents = [Document("x", "a/b/c", ("a", "b"))]
     write_texts(tmp_path / "texts", documents, config)
     assert read(tmp_path / "texts", directory_labels="folder") == documents
@@ -132,7 +132,7 @@ def test_written_folders_are_labels(tmp_path):
 def test_what_files_cannot_hold_is_refused_and_nothing_stays(tmp_path, document, words):
     target = tmp_path / "texts"
     with pytest.raises(CorpusError, match="write JSONL") as caught:
-        write_texts(target, [Document("y", "same"), document], CorpusConfig())
+        write_texts(target, [Document("y", "same"), document], CorpusConfig().with_usual_names())
     assert words in str(caught.value)
     assert list(tmp_path.iterdir()) == []
 
@@ -140,7 +140,7 @@ def test_what_files_cannot_hold_is_refused_and_nothing_stays(tmp_path, document,
 def test_a_full_folder_is_not_overwritten_an_empty_one_is(tmp_path):
     target = tmp_path / "texts"
     target.mkdir()
-    write_texts(target, [Document("x", "a")], CorpusConfig())
+    write_texts(target, [Document("x", "a")], CorpusConfig().with_usual_names())
     with pytest.raises(FileError, match="is already there"):
-        write_texts(target, [Document("y", "a")], CorpusConfig())
+        write_texts(target, [Document("y", "a")], CorpusConfig().with_usual_names())
     assert (target / "a.txt").read_text() == "x"

@@ -42,7 +42,7 @@ anything = st.builds(
 
 
 def test_every_format_has_a_writer():
-    assert set(WRITERS) == set(READERS) == set(NAMES)
+    assert set(WRITERS) == set(READERS) - {"label-studio", "xlsx"} == set(NAMES)
 
 
 def test_a_format_that_can_only_be_read_is_not_written(tmp_path, monkeypatch):
@@ -63,7 +63,7 @@ def test_what_is_written_is_read_back(name, texts):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, name)
         assert write_documents(iter(documents), path, format="text" if name == "d" else None) == len(documents)
-        assert list(read_documents(path)) == documents
+        assert list(read_documents(path, CorpusConfig(label_separator=";"))) == documents
         assert [found.name for found in Path(folder).iterdir()] == [name]
 
 
@@ -74,7 +74,7 @@ def test_what_is_written_is_read_back(name, texts):
 @example(documents=[Document("\ud800")], quotes="standard")
 @settings(max_examples=100, deadline=None)
 def test_documents_are_read_back_or_refused_never_changed(format, documents, quotes):
-    config = CorpusConfig(quotes=quotes)
+    config = CorpusConfig(quotes=quotes, label_separator=";")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, NAMES[format])
         try:

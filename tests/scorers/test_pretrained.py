@@ -427,7 +427,7 @@ def test_without_the_extra_the_command_to_type_is_told(contextual, monkeypatch):
 def test_other_models_have_no_encoder(tiny_encoder):
     given = {"encoder": {"folder": str(tiny_encoder)}}
     for make in (model_config, encoding_config):
-        with pytest.raises(ConfigError, match="LSTM has no options encoder"):
+        with pytest.raises(ConfigError, match="LSTM has no option encoder"):
             make("LSTM", "default", given)
     assert list(encoding_config("XML-CNN", "default", given)[1]) == ["tokens", "contextual"]
     assert model_config("XML-CNN", "default").encoder.encoding is None

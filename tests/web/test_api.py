@@ -1,6 +1,7 @@
 """The paths of the server, asked over HTTP by real clients."""
 
 import asyncio
+import base64
 import json
 import re
 import threading
@@ -354,7 +355,15 @@ def test_limits_are_told(serve, slate):
 def test_the_description(serve, slate):
     client = serve(slate.served(), documents=7).client
     found = client.get("/openapi.json").json()
-    models = {"/v1/predict", "/v1/explain", "/v1/taxonomy", "/v1/models", "/v1/model/reload", "/v1/model/back"}
+    models = {
+        "/v1/predict",
+        "/v1/explain",
+        "/v1/text",
+        "/v1/taxonomy",
+        "/v1/models",
+        "/v1/model/reload",
+        "/v1/model/back",
+    }
     assert set(found["paths"]) == models | {"/v1/queue", "/v1/feedback", "/healthz", "/metrics"}
     documents = found["components"]["schemas"]["PredictRequest"]["properties"]["documents"]
     assert documents["anyOf"][0]["maxItems"] == 7
@@ -371,3 +380,23 @@ def test_an_unknown_model_is_refused_in_the_same_shape(slate):
     with pytest.raises(ApiError) as caught:
         Service({"slate": slate.served()}).model("other")
     assert json.loads(error_response(caught.value).body)["error"]["field"] == "model"
+
+
+def test_texts_of_files(serve, toy):
+    client = serve(toy).client
+
+    def sent(name, content):
+        return client.post("/v1/text", json={"name": name, "content": base64.b64encode(content).decode()})
+
+    page = "<html><script>alert(1)</script><body><p>Crude prices</p>rose für uns</body></html>".encode()
+    assert sent("news.HTML", page).json() == {"text": "Crude prices\nrose für uns"}
+    for name, content, message in (
+        ("a.pdf", b"no pdf", "a.pdf: cannot be read as PDF"),
+        ("a.docx", b"no archive", "a.docx: cannot be read"),
+        ("a.exe", b"MZ", "a.exe: is none of .pdf, .docx, .html, .htm"),
+        ("a.html", b"", "a.html: has no text"),
+    ):
+        answer = sent(name, content)
+        assert (answer.status_code, answer.json()["error"]["field"]) == (422, "content")
+        assert message in answer.json()["error"]["message"]
+    assert client.post("/v1/text", json={"name": "a.pdf", "content": "%"}).status_code == 422

@@ -189,7 +189,7 @@ def test_parquet_has_the_labels_of_jsonl_and_what_is_kept(tmp_path, model, named
 
 def test_fields_that_cannot_be_kept_are_refused(tmp_path, model):
     source = write(tmp_path / "all.csv", 5)
-    with pytest.raises(CorpusError, match=r"no field 'title', which corpus\.keep names; the fields are: 'id', 'text'"):
+    with pytest.raises(CorpusError, match=r"no field 'title', which --keep names; the fields are: 'id', 'text'"):
         predict_file(model, source, tmp_path / "out.jsonl", corpus=CorpusConfig(keep="title"))
     with pytest.raises(ConfigError, match="--keep labels: the output has a field of that name"):
         predict_file(model, source, tmp_path / "out.jsonl", corpus=CorpusConfig(keep="labels"))

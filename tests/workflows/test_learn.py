@@ -107,6 +107,15 @@ def test_few_corrections_are_compared_out_of_fold_if_there_are_no_test_documents
     assert report.comparison.after.micro_f1 == report.comparison.before.micro_f1 == 0
 
 
+def test_ancestors_that_nobody_carries_do_not_count(corpus):
+    (corpus / "labels.tsv").write_text("all\tgoods\ngoods\tships\ngoods\twheat\nall\tgold\n")
+    files = TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv", test=corpus / "test.jsonl")
+    report = train(files, corpus / "model", model="SVM")
+    found = learn(corpus / "model", feedback(corpus, documents(3, 4, "c"))).comparison
+    assert found.before.micro_f1 == pytest.approx(report.test.flat.micro.f1)
+    assert found.before.macro_f1 == pytest.approx(report.test.flat.macro.f1)
+
+
 def test_a_worse_model_replaces_none_unless_told(corpus, trained):
     model = trained(test=corpus / "test.jsonl")
     wrong = {"ships": "wheat", "wheat": "gold", "gold": "ships"}

@@ -28,6 +28,7 @@ MODEL_FILES = [
     "labels.json",
     "metrics.json",
     "report.html",
+    "sources.json",
     "taxonomy.json",
     "thresholds.json",
     "versions.json",
@@ -196,7 +197,8 @@ def strange(write):
 
 def test_an_unknown_label_is_told_with_its_place_and_the_nearest(train_it, tmp_path, toy_files, strange):
     with pytest.raises(
-        CorpusError, match=r"strange\.jsonl: document 'bad': the label 'Footbal' .*nearest: 'Football'.*labels\.unknown"
+        CorpusError,
+        match=r"strange\.jsonl: document 'bad': the label 'Footbal' .*nearest: 'Football'.*--unknown-labels",
     ):
         train_it(files=TrainFiles(strange, toy_files.taxonomy))
     with pytest.raises(CorpusError, match=r"strange\.jsonl: document 'bad'"):

@@ -229,7 +229,7 @@ def test_every_model_declares_something_to_search():
 @pytest.mark.slow
 def test_kills_lose_no_trial(corpus, tmp_path):
     generator, out = random.Random(7), tmp_path / "s"
-    command = [sys.executable, "-m", "taxocaps", "tune", "--train", corpus, "--out", out, "--trials", "12"]
+    command = [sys.executable, "-m", "taxocaps", "tune", corpus, "--out", out, "--trials", "12"]
     command += ["--model", "SVM", "--jobs", "2", "--json"]
     for _ in range(4):
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -53,7 +53,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     "fast": {
         "graph": {"N": 32},
         "vectors": {"epochs": 3},
-        "network": {"units": 64, "dropout": 0.1, "word_dropout": 0.0},
+        "network": {"units": 64},
         "training": {"epochs": 5, "batch_size": 64, "learning_rate": 3e-3},
     },
     "paper-rcv1": merge(_PAPER, {"loss": {"p": 0.01}}),
@@ -177,10 +177,16 @@ def _check_sections(spec: ModelSpec, kind: type[ModelConfig], given: Mapping[str
     for section in given:
         if section not in kind.model_fields and section in _SECTIONS:
             is_default = spec.name == DEFAULT_MODEL and section in _OF_NETWORKS
-            hint = f"; networks have them: --model {DEFAULT_NETWORK}" if is_default else ""
+            hint = f"; networks have it: --model {DEFAULT_NETWORK}" if is_default else ""
             raise ConfigError(
-                f"{spec.name} has no options {section}; it has {', '.join(sorted(kind.model_fields))}{hint}"
+                f"{spec.name} has no option {_first_key(section, given[section])}; its options are those of "
+                f"{', '.join(sorted(kind.model_fields))}{hint}"
             )
+
+
+def _first_key(section: str, found: Any) -> str:
+    """The full name of the first option of a section; that of the section, if it has no keys."""
+    return f"{section}.{next(iter(found))}" if isinstance(found, Mapping) and found else section
 
 
 _OF_NETWORKS = {"label_vectors", *(section for preset in PRESETS.values() for section in preset)}

@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from taxocaps.progress import Progress
+    from taxocaps.workflows.config import CorpusConfig
+    from taxocaps.workflows.sources import Input
 
-__all__ = ["console", "print_json", "shown_progress", "tell"]
+__all__ = ["console", "print_json", "shown_progress", "tell", "tell_recognised"]
 
 _SECONDS_BETWEEN_LINES = 5.0
 
@@ -31,6 +33,14 @@ def tell(message: str) -> None:
     """Print a message for people on standard error, where it never mixes with results."""
     with contextlib.suppress(OSError):  # nobody listens: no reason to stop the work
         typer.echo(message, err=True)
+
+
+def tell_recognised(documents: "Input", corpus: "CorpusConfig") -> None:
+    """Say what was recognised in files, one line each, unless they are as files usually are."""
+    from taxocaps.workflows.sources import recognised_lines
+
+    for line in recognised_lines(documents, corpus, unusual=True):
+        tell(line)
 
 
 def print_json(value: Any) -> None:

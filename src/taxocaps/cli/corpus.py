@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from taxocaps.cli.console import console, print_json, shown_progress, tell
+from taxocaps.cli.console import console, print_json, shown_progress, tell, tell_recognised
 from taxocaps.cli.options import CORPUS_OPTIONS, AsJson, Quiet, with_config
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from taxocaps.workflows.config import CorpusConfig
     from taxocaps.workflows.corpus import CheckedCorpus
 
@@ -36,11 +38,14 @@ def check(
 ) -> None:
     """Count documents and labels, and find what may be wrong with them.
 
-    Documents and labels per document, counts per label and level, documents without labels, labels that are not in
-    the taxonomy, and the same text twice, within a split or in two of them.
+    Documents and labels per document, lengths and languages, the long tail of labels, counts per label and level,
+    documents without labels, labels that are not in the taxonomy, and the same or nearly the same text twice, within a
+    split or in two of them.
     """
     from taxocaps.workflows.corpus import check_corpus
 
+    if not quiet and not as_json:
+        tell_recognised(files, config)
     with shown_progress(quiet or as_json) as progress:
         checked = check_corpus(files, taxonomy, config, language=language, progress=progress)
     if as_json:
@@ -65,6 +70,8 @@ def convert(
     """Write documents in another format."""
     from taxocaps.workflows.corpus import convert_corpus
 
+    if not quiet and not as_json:
+        tell_recognised(source, config)
     with shown_progress(quiet or as_json) as progress:
         reading = convert_corpus(source, target, config, format=to, progress=progress)
     if as_json:
@@ -88,7 +95,7 @@ def _show_splits(checked: "CheckedCorpus") -> None:
 
     table = Table(box=None, title="Documents", title_justify="left")
     table.add_column("split")
-    columns = ("documents", "words (median)", "words (max)", "labels (mean)", "labels (max)", "labels used")
+    columns = ("documents", "words (median)", "(90 %)", "(max)", "labels (mean)", "(max)", "labels used")
     for column in columns:
         table.add_column(column, justify="right")
     for name, split in checked.corpus.splits.items():
@@ -96,6 +103,7 @@ def _show_splits(checked: "CheckedCorpus") -> None:
             name,
             f"{split.documents:,}",
             f"{split.words.median:,.0f}",
+            f"{split.words.most:,}",
             f"{split.words.max:,}",
             f"{split.labels.mean:.2f}",
             f"{split.labels.max:,}",
@@ -111,6 +119,9 @@ def _show_labels(checked: "CheckedCorpus", most: int) -> None:
     from taxocaps.workflows.corpus import describe_counts
 
     corpus = checked.corpus
+    typer.echo(f"\nLanguages of documents: {_shares(checked.languages)}")
+    if corpus.label_counts:
+        typer.echo(f"Documents of labels: {', '.join(_tail(checked.long_tail))}")
     if set(corpus.named_by) > {"id"}:
         typer.echo(f"\nLabels of documents: {describe_counts(corpus.named_by)}")
     if corpus.levels:
@@ -128,3 +139,15 @@ def _show_labels(checked: "CheckedCorpus", most: int) -> None:
         for label, count in frequent[:most]:
             table.add_row(Text(label), f"{count:,}")
         console().print(table)
+
+
+def _shares(languages: "Mapping[str, int]") -> str:
+    """The languages of documents, each with its share; single ones of many are left to --json."""
+    total = sum(languages.values())
+    return ", ".join(f"{code} {count / total:.0%}" for code, count in list(languages.items())[:5])
+
+
+def _tail(long_tail: "Mapping[str, int]") -> "Iterator[str]":
+    for size, labels in long_tail.items():
+        if labels:
+            yield f"{size} for {labels:,} label{'s' * (labels != 1)}"

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from taxocaps.cli.console import console, print_json, shown_progress, tell
+from taxocaps.cli.console import console, print_json, shown_progress, tell, tell_recognised
 from taxocaps.cli.options import CORPUS_OPTIONS, Address, AsJson, Engine, Jobs, Quiet, matching, with_config
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ def encode(
     from taxocaps.workflows.encode import encode as run
     from taxocaps.workflows.folders import resume_hint
 
+    if not quiet and not as_json:
+        tell_recognised(corpus, config.corpus)
     try:
         with shown_progress(quiet or as_json) as progress:
             report = run(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from taxocaps.cli.console import console, shown_progress
+from taxocaps.cli.console import console, shown_progress, tell_recognised
 from taxocaps.cli.options import (
     CORPUS_OPTIONS,
     MODEL_FOLDER,
@@ -62,6 +62,8 @@ def evaluate(
     from taxocaps.workflows.evaluate import evaluate as run
     from taxocaps.workflows.evaluate import evaluate_predictions
 
+    if test and not quiet and not as_json:
+        tell_recognised(test, config)
     with shown_progress(quiet or as_json) as progress:
         if model is not None and test and predictions is None and truth is None:
             found = run(

@@ -27,7 +27,8 @@ from taxocaps.cli import (
     train,
     tune,
 )
-from taxocaps.errors import TaxoCapsError
+from taxocaps.cli.options import as_options
+from taxocaps.errors import ConfigError, TaxoCapsError
 
 __all__ = ["app", "main"]
 
@@ -117,7 +118,7 @@ def _command_path(error: Any) -> str:
 def _message(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    return str(error)
+    return as_options(str(error)) if isinstance(error, ConfigError) else str(error)
 
 
 def _fail(message: str, error: Exception, debug: bool) -> None:

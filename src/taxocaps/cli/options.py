@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ __all__ = [
     "Jobs",
     "Quiet",
     "TrustCode",
+    "as_options",
     "check_model",
     "existing",
     "matching",
@@ -95,19 +97,36 @@ class _ConfigOption:
 
 
 _OPTIONS = {
+    "format": _ConfigOption("corpus.format", str, "The format of the files. Default: as their suffixes say.", "NAME"),
     "text_field": _ConfigOption(
         "corpus.text_field",
         str,
-        "The field with the text; title*3,body joins two, the first thrice. Default: text.",
+        "The field with the text; title*3,body joins two, the first thrice. Default: recognised.",
         "NAME",
     ),
-    "labels_field": _ConfigOption("corpus.labels_field", str, "The field with the labels. Default: labels.", "NAME"),
-    "id_field": _ConfigOption("corpus.id_field", str, "The field with the document's id. Default: id.", "NAME"),
+    "labels_field": _ConfigOption("corpus.labels_field", str, "The field with labels. Default: recognised.", "NAME"),
+    "id_field": _ConfigOption("corpus.id_field", str, "The field with ids. Default: recognised.", "NAME"),
     "label_separator": _ConfigOption(
-        "corpus.label_separator", str, "What stands between labels in one field, such as ';'.", "TEXT"
+        "corpus.label_separator",
+        str,
+        "What stands between labels in one field, such as ';', or json for lists. Default: recognised.",
+        "TEXT",
+    ),
+    "delimiter": _ConfigOption(
+        "corpus.delimiter", str, "What stands between the cells of a table, such as ';'. Default: recognised.", "TEXT"
+    ),
+    "quotes": _ConfigOption(
+        "corpus.quotes",
+        Literal["auto", "standard", "none"],
+        'Whether " quotes cells of a table, or is part of the text (none). Default: recognised.',
+    ),
+    "folder_labels": _ConfigOption(
+        "corpus.directory_labels",
+        Literal["auto", "sidecar", "folder"],
+        "Labels of texts in a folder: from name.labels beside them, or the folders' names. Default: recognised.",
     ),
     "split": _ConfigOption("corpus.split", str, "Take only documents whose field 'split' has this value.", "NAME"),
-    "encoding": _ConfigOption("corpus.encoding", str, "The encoding of the files. Default: utf-8.", "NAME"),
+    "encoding": _ConfigOption("corpus.encoding", str, "The encoding of the files. Default: recognised.", "NAME"),
     "on_error": _ConfigOption(
         "corpus.on_error",
         Literal["raise", "skip"],
@@ -150,12 +169,35 @@ _OPTIONS |= {
         Literal["error", "add", "drop"],
         "A label outside the taxonomy is an error, is added under the root, or is dropped. Default: error.",
     ),
+    "path_separator": _ConfigOption(
+        "labels.path_separator",
+        str,
+        "Without a taxonomy, labels are paths with this between their parts, such as '/' in animals/dogs.",
+        "TEXT",
+    ),
     "ancestors": _ConfigOption(
         "labels.ancestors",
         Literal["as-given", "add"],
         "Take the labels of documents as given, or add all their ancestors. Default: as-given.",
     ),
 }
+
+
+def as_options(message: str) -> str:
+    """A message with the options that a user types in place of the configuration keys that they set.
+
+    >>> as_options("training.epochs must be from 1 to 1000; got 0")
+    '--epochs must be from 1 to 1000; got 0'
+    >>> as_options("unknown configuration key network.unit; did you mean network.units?")
+    'unknown configuration key network.unit; did you mean network.units?'
+    """
+    for name, option in _OPTIONS.items():
+        flag = f"--{name.replace('_', '-')}"
+        word = re.escape(option.key)
+        pattern = rf"(?<![\w.-]){word}(?![\w.])" if "." in option.key else rf"(?:^|(?<=option )){word}(?= must|;)"
+        message = re.sub(pattern, flag, message)
+    return message
+
 
 CORPUS_OPTIONS = tuple(name for name, option in _OPTIONS.items() if option.key.startswith("corpus."))
 """The options of a command that reads documents."""

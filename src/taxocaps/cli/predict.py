@@ -1,6 +1,7 @@
 """`taxocaps predict`: documents in, labels out."""
 
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from taxocaps.cli.console import print_json, shown_progress, tell
+from taxocaps.cli.console import console, print_json, shown_progress, tell, tell_recognised
 from taxocaps.cli.options import (
     CORPUS_OPTIONS,
     MODEL_FOLDER,
@@ -22,10 +23,11 @@ from taxocaps.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from taxocaps.results import Prediction, ScoredLabel
     from taxocaps.workflows.config import CorpusConfig
     from taxocaps.workflows.predict import PredictReport
 
-__all__ = ["predict"]
+__all__ = ["predict", "show_prediction"]
 
 
 @with_config(*CORPUS_OPTIONS)
@@ -78,10 +80,11 @@ def predict(
 ) -> None:
     """Give documents labels.
 
-    Each document becomes one line: {"id": ..., "labels": [{"label": ..., "name": ..., "score": ..., "paths": [...]}]}.
-    Thresholds and the rule about ancestors are the model's own unless given. Labels on standard output appear as they
-    are found; a file appears when it is complete, and shards in a folder as they are finished. Interrupted work
-    continues where it stopped when the command is given again.
+    On a terminal, labels are shown for people. In a pipe, in a file and with --json each document becomes one line:
+    {"id": ..., "labels": [{"label": ..., "name": ..., "score": ..., "paths": [...]}]}. Thresholds and the rule about
+    ancestors are the model's own unless given. Labels on standard output appear as they are found; a file appears when
+    it is complete, and shards in a folder as they are finished. Interrupted work continues where it stopped when the
+    command is given again.
     """
     from taxocaps.workflows.predict import DecisionOptions, predict_file
     from taxocaps.workflows.predict import predict as run
@@ -90,9 +93,10 @@ def predict(
     options = DecisionOptions.model_validate(wanted)
     if (not source) == (text is None) or (text is not None and output != "-"):
         raise typer.BadParameter("give either a file of documents, or several, and --output if you like, or --text")
+    show = None if as_json or not sys.stdout.isatty() else show_prediction
     if not source:
         for prediction in run(model, text or (), trust_code=trust_code, **wanted):
-            typer.echo(json.dumps(prediction.as_dict(), ensure_ascii=False))
+            (show or _print_line)(prediction)
         return
     is_stream = output == "-"
     if is_stream and (jobs or output_format or overwrite or engine != "processes"):
@@ -106,9 +110,49 @@ def predict(
         "trust_code": trust_code,
     }
     corpus = config.replace(keep=keep) if keep is not None else config
+    if not quiet and not as_json:
+        tell_recognised(source, corpus)
     with _resumable(is_stream), shown_progress(quiet or as_json or is_stream) as progress:
-        report = predict_file(model, source, output, options, corpus=corpus, progress=progress, **bulk)
+        report = predict_file(model, source, output, options, corpus=corpus, progress=progress, show=show, **bulk)
     _show(report, "stream" if is_stream else "json" if as_json else "quiet" if quiet else "text")
+
+
+def _print_line(prediction: "Prediction") -> None:
+    typer.echo(json.dumps(prediction.as_dict(), ensure_ascii=False))
+
+
+def show_prediction(prediction: "Prediction") -> None:
+    """Print the labels of a document for people: a bar, the score, the name, and where in the taxonomy it is."""
+    from rich.table import Table
+    from rich.text import Text
+
+    console().print(Text(prediction.id, style="bold"))
+    if not prediction.labels:
+        console().print(f"  {prediction.warning or 'no labels: no score reaches its threshold; see --at-least 1'}")
+        return
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 1))
+    for column in ({"no_wrap": True}, {"justify": "right"}, {"no_wrap": True}, {"style": "dim"}):
+        table.add_column(**column)
+    for one in prediction.labels:
+        name = one.name if one.name == one.label else f"{one.name} ({one.label})"
+        table.add_row(Text(f"  {_bar(one.score)}", style="blue"), f"{one.score:.2f}", Text(name), Text(_place(one)))
+    console().print(table)
+
+
+_BAR = 12
+
+
+def _bar(score: float) -> str:
+    """A score as a bar of eighths of a block."""
+    eighths = round(score * _BAR * 8)
+    return ("█" * (eighths // 8) + ("", *"▏▎▍▌▋▊▉")[eighths % 8]).ljust(_BAR)
+
+
+def _place(label: "ScoredLabel") -> str:
+    """The labels above one, if there are any; of several ways to it the first."""
+    above = label.paths[0][:-1] if label.paths else ()
+    more = f" and {len(label.paths) - 1} more" if len(label.paths) > 1 else ""
+    return f"in {' › '.join(above)}{more}" if above else ""
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """`taxocaps train`: labelled documents and a taxonomy in, a model out."""
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,18 +25,24 @@ if TYPE_CHECKING:
 __all__ = ["train"]
 
 
-@with_config(*CORPUS_OPTIONS, "language", "vectors", "unknown_labels", "ancestors", *MODEL_OPTIONS, of="run")
+@with_config(
+    *CORPUS_OPTIONS, "language", "vectors", "unknown_labels", "path_separator", "ancestors", *MODEL_OPTIONS, of="run"
+)
 def train(
     config: "RunConfig",
-    train: Annotated[
-        Path, typer.Option("--train", callback=existing, help="Labelled documents, in any format, or a store.")
+    documents: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", callback=existing, help="Labelled documents, in any format, or a store."),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the model to make.")],
     taxonomy: Annotated[
         Path | None,
-        typer.Option(
+        typer.Argument(
             callback=existing, help="The label taxonomy: TSV, JSON, YAML, SKOS ... Default: a flat list of the labels."
         ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="The folder of the model to make. Default: FILE-model, without the suffix."),
     ] = None,
     dev: Annotated[
         Path | None,
@@ -45,7 +52,18 @@ def train(
             "Default: some training documents, or all, each out of fold.",
         ),
     ] = None,
-    test: Annotated[Path | None, typer.Option(callback=existing, help="Test documents, for the final metrics.")] = None,
+    test: Annotated[
+        Path | None,
+        typer.Option(callback=existing, help="Test documents, for the final metrics. Default: as --split-by says."),
+    ] = None,
+    split_by: Annotated[
+        str,
+        typer.Option(
+            metavar="FIELD",
+            help="auto: by the field 'split' or, if there is none, one document in ten is for the test; a field with "
+            "dates or numbers: the latest are; none: all documents are learned from.",
+        ),
+    ] = "auto",
     start: Annotated[
         Path | None,
         typer.Option(
@@ -62,7 +80,7 @@ def train(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Train a model.
+    """Train a model from a file of labelled documents.
 
     Without --model, linear models and the names of labels are joined, each training document being scored by models
     that did not see it. Networks train until the micro-F1 of the validation documents stops improving. Ctrl-C loses
@@ -73,11 +91,11 @@ def train(
 
     if resume and overwrite:
         raise typer.BadParameter("--resume continues what --overwrite would delete; give one of them")
-    silent = quiet or as_json
+    silent, out = quiet or as_json, out or _folder_for(documents)
     try:
         with shown_progress(silent) as progress:
             report = run(
-                TrainFiles(train, taxonomy, dev, test, start),
+                TrainFiles(documents, taxonomy, dev, test, start, split_by),
                 out,
                 config,
                 existing="resume" if resume else "overwrite" if overwrite else "refuse",
@@ -98,10 +116,18 @@ def train(
         _show(report)
 
 
+def _folder_for(documents: Path) -> Path:
+    """The folder of a model that nobody has named: beside other files of this place, named like the documents."""
+    from taxocaps.files import format_stem
+
+    name = "documents" if str(documents) == "-" else documents.name if documents.is_dir() else format_stem(documents)
+    return Path(f"{name or 'documents'}-model")
+
+
 def _show(report: "TrainReport") -> None:
     from rich.table import Table
 
-    from taxocaps.report.tables import evaluation_tables, standings_table, validated_on
+    from taxocaps.report.tables import quality_table, standings_table, validated_on
 
     card, table = report.card, Table(box=None, show_header=False)
     table.add_row("model", f"{card.model}, preset {card.preset}, seed {card.seed}")
@@ -121,5 +147,17 @@ def _show(report: "TrainReport") -> None:
     measured = report.test or report.validation
     where = "test documents" if report.test else validated_on(card)
     console().print(f"\nOn the {where} ({measured.documents:,}):")
-    for part in evaluation_tables(measured):
-        console().print(part)
+    console().print(quality_table(measured))
+    _show_next(report.out)
+
+
+def _show_next(out: str) -> None:
+    folder = shlex.quote(out)
+    console().print(f"\nMore of this, label by label: {Path(out) / 'report.html'}")
+    console().print("Next:")
+    for command in (
+        f'predict {folder} --text "..."',
+        f'explain {folder} --text "..." --out why.html',
+        f"serve {folder}",
+    ):
+        console().print(f"  taxocaps {command}", soft_wrap=True)

@@ -24,11 +24,12 @@ _OPTIONS = tuple(name for name in MODEL_OPTIONS if name not in ("time", "devices
 def tune(
     config: "RunConfig",
     train: Annotated[
-        Path, typer.Option("--train", callback=existing, help="Labelled documents, in any format, or a store.")
+        Path,
+        typer.Argument(metavar="FILE", callback=existing, help="Labelled documents, in any format, or a store."),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the search.")],
     taxonomy: Annotated[
-        Path | None, typer.Option(callback=existing, help="The label taxonomy. Default: a flat list of the labels.")
+        Path | None, typer.Argument(callback=existing, help="The label taxonomy. Default: a flat list of the labels.")
     ] = None,
     dev: Annotated[
         Path | None,

@@ -36,7 +36,7 @@ def write_jsonl(path: Path, documents: Iterable[Document], config: CorpusConfig)
     return count
 
 
-READER = Reader(read_jsonl, (".jsonl", ".ndjson", ".json"), splits_at_lines=True)
+READER = Reader(read_jsonl, (".jsonl", ".ndjson", ".json"), splits_at_lines=True, has_columns=True)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,7 @@
-"""Exports of Label Studio (https://labelstud.io/guide/export): JSON and JSON_MIN, annotated by Taxonomy or Choices."""
+"""JSON arrays: of plain objects, one a document, or exports of Label Studio (https://labelstud.io/guide/export).
+
+The exports are JSON and JSON_MIN, annotated by Taxonomy or Choices.
+"""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -16,20 +19,30 @@ DOCUMENT = "document"
 
 
 def read_label_studio(path: Path, config: CorpusConfig) -> Iterator[Record]:
-    """Yield the tasks of an export; the whole file is in memory.
+    """Yield the tasks of an export, or plain objects as they are; the whole file is in memory.
 
     A task with several annotations has the labels of the one that is marked as ground truth, or else of the latest;
     skipped annotations do not count. Labels are the ends of chosen paths (Taxonomy) or choices (Choices), of the tag
     that is called like the field of labels or, if there is none, of all tags. Without annotations, they are unknown.
     """
-    tasks = _tasks(path, config)
+    tasks, config = _tasks(path, config), config.with_usual_names()
+    if not any(map(_is_task, tasks)):
+        for number, one in enumerate(tasks, 1):
+            where, is_object = location(path, "record", number), isinstance(one, Mapping)
+            yield Record(where, one if is_object else {}, None if is_object else "must be a JSON object {...}")
+        return
     latest = {_task_id(task, number): number for number, task in enumerate(tasks, 1)}  # JSON_MIN has all annotations
     for number, task in enumerate(tasks, 1):
         if latest[_task_id(task, number)] == number:
             yield _record(location(path, "task", number), task, config)
 
 
-READER = Reader(read_label_studio, (".json",), begins_with=b"[")
+READER = Reader(read_label_studio, (".json",), begins_with=b"[", has_columns=True)
+
+
+def _is_task(task: Any) -> bool:
+    """Whether an object is a task of Label Studio: with its data apart, or with the id of an annotation."""
+    return isinstance(task, Mapping) and (isinstance(task.get("data"), Mapping) or "annotation_id" in task)
 
 
 def _tasks(path: Path, config: CorpusConfig) -> list[Any]:

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, count
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Protocol
+
+from pydantic import Field
 
 from taxocaps.config import Config
 from taxocaps.corpus.document import document_name
@@ -29,6 +31,7 @@ __all__ = [
     "count_unseen",
     "label_matrix",
     "resolve_labels",
+    "taxonomy_of",
     "unseen_labels",
 ]
 
@@ -51,12 +54,15 @@ class LabelConfig(Config):
     Attributes:
         ancestors: Use the labels as given, or add all their ancestors; a root without documents is never added.
         unknown: What to do with a label that is not in the taxonomy: raise an error, add it below the root, or drop it.
+        path_separator: Without a taxonomy, labels are paths whose parts this text separates, such as "/" in
+            "animals/dogs", and make one; by default labels are a flat list.
     """
 
     section: ClassVar[str] = "labels"
 
     ancestors: Ancestors = "as-given"
     unknown: UnknownLabels = "error"
+    path_separator: Annotated[str, Field(min_length=1)] | None = None
 
 
 @dataclass(frozen=True)
@@ -131,6 +137,35 @@ def collect_classes(
         _refuse_ancestors(ancestors)
         return tuple(sorted(used))
     return taxonomy.with_ancestors(used) if ancestors == "add" else tuple(sorted(used, key=taxonomy.position))
+
+
+def taxonomy_of(labels: Iterable[str], path_separator: str | None = None) -> Taxonomy:
+    """A taxonomy of labels alone: a flat list, or the tree of which they are paths.
+
+    Args:
+        labels: The labels.
+        path_separator: What stands between the parts of paths. A label keeps its path as its id, and its last part is
+            its name.
+
+    >>> tree = taxonomy_of(["animals/dogs", "plants"], "/")
+    >>> tree.parents("animals/dogs"), tree.title("animals/dogs"), tree.roots
+    (('animals',), 'dogs', ('animals', 'plants'))
+    """
+    names = sorted(labels)
+    if path_separator is None:
+        return Taxonomy.from_edges((), labels=names)
+    paths = {name: _prefixes(name, path_separator) for name in names}
+    edges = dict.fromkeys(edge for path in paths.values() for edge in itertools.pairwise(path))
+    titles = {one: one.rpartition(path_separator)[2].strip() for path in paths.values() for one in path}
+    return Taxonomy.from_edges(edges, labels=[path[0] for path in paths.values()], titles=titles)
+
+
+def _prefixes(label: str, separator: str) -> list[str]:
+    """A path and those above it, the shortest first; one with an empty part is a name, and no path."""
+    parts = label.split(separator)
+    if not all(part.strip() for part in parts):
+        return [label]
+    return [separator.join(parts[: end + 1]) for end in range(len(parts))]
 
 
 def unseen_labels(taxonomy: Taxonomy) -> tuple[str, ...]:
@@ -308,15 +343,39 @@ def _unknown_message(
     where = document_name(ids[index] if ids else None, index + 1)
     match = resolver.match(label)
     if match is not None:
-        return f"{where}: the label {label!r} is {_shared(match)}; give the id, or set labels.unknown to add or drop"
+        return f"{where}: the label {label!r} is {_shared(match)}; give the id, or say --unknown-labels add or drop"
+    hint = _separator_hint(label, resolver) or _space_hint(label, resolver.taxonomy)
+    if hint:
+        return f"{where}: the label {label!r} is not in the taxonomy; {hint}"
     nearest = resolver.taxonomy.nearest(label)
     hint = f" (nearest: {nearest!r})" if nearest else ""
     more = len(unknown_names) - 1
     others = "" if not more else ", nor is 1 other label" if more == 1 else f", nor are {more} other labels"
     return (
         f"{where}: the label {label!r} is not in the taxonomy{hint}"
-        f"{others}; correct {'it' if not more else 'them'}, or set labels.unknown to add or drop"
+        f"{others}; correct {'it' if not more else 'them'}, or say --unknown-labels add or drop"
     )
+
+
+def _separator_hint(label: str, resolver: LabelResolver) -> str | None:
+    """What to type if a label is several labels, with something between them."""
+    for separator in _SEPARATORS:
+        parts = [part.strip() for part in label.split(separator) if part.strip()]
+        if len(parts) > 1 and all(resolver.match(part) for part in parts):
+            return f"but {parts[0]!r} and {parts[1]!r} are: name what separates labels, --label-separator {separator!r}"
+    return None
+
+
+_SEPARATORS = (";", "|", ",", "/", "\t", "\n", " ")
+"""What may stand between labels."""
+
+
+def _space_hint(label: str, taxonomy: Taxonomy) -> str | None:
+    """What to correct if a taxonomy has spaces where there should be tabs, so that lines became labels."""
+    if any(taxonomy.parents(name) not in ((), (taxonomy.root,)) for name in taxonomy.names):
+        return None
+    line = next((name for name in taxonomy.names if label in name.split() and name != label), None)
+    return line and f"it has {line!r}, with a space where a tab belongs between parent and child; put tabs there"
 
 
 def _shared(match: LabelMatch) -> str:
@@ -336,7 +395,7 @@ def _closures(names: Iterable[str], taxonomy: Taxonomy | None, ancestors: Ancest
 
 def _refuse_ancestors(ancestors: Ancestors) -> None:
     if ancestors == "add":
-        raise ConfigError(f"{LabelConfig.key('ancestors')} = add needs a taxonomy; give one, or use as-given")
+        raise ConfigError("--ancestors add needs a taxonomy; give one, or leave it out")
 
 
 def _indicator(lists: Sequence[Sequence[Any]], columns: Any, width: int) -> "csr_array":

@@ -7,6 +7,7 @@ from typing import Any
 
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.readers import CorpusConfig, Reader, Record, check_table, location, too_long
+from taxocaps.corpus.recognition import AUTO
 from taxocaps.errors import CorpusError, FileError
 from taxocaps.files import COMPRESSIONS, atomic_path, open_binary
 from taxocaps.registry import import_extra
@@ -31,7 +32,7 @@ def read_parquet(path: Path, config: CorpusConfig) -> Iterator[Record]:
             problem = check_table(names, config)
             if problem:
                 raise CorpusError(f"{path}: {problem}")
-            columns = [name for name in names if name in _wanted(config)]
+            columns = names if config.text_field == AUTO else [name for name in names if name in _wanted(config)]
             # Texts that come again and again stay in the file's dictionary: read out, they could have any size.
             file = pyarrow.parquet.ParquetFile(binary, read_dictionary=_texts(pyarrow, file.schema_arrow, columns))
             batches = file.iter_batches(batch_size=_rows_at_once(file), columns=columns)
@@ -103,7 +104,7 @@ def write_parquet(path: Path, documents: Iterable[Document], config: CorpusConfi
     return count
 
 
-READER = Reader(read_parquet, (".parquet", ".pq"))
+READER = Reader(read_parquet, (".parquet", ".pq"), has_columns=True, is_binary=True)
 
 _ORDER = ("id", "text", "tokens", "labels", "split")
 

@@ -1,6 +1,7 @@
 """Reading documents from files of any format, one at a time."""
 
 import codecs
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from taxocaps.config import Between, Config
 from taxocaps.corpus.document import Document
+from taxocaps.corpus.recognition import AUTO, JSON_LISTS, describe, recognise
 from taxocaps.errors import ConfigError, CorpusError, FileError, nearest
 from taxocaps.files import LONGEST_LINE, CutLine, check_exists, format_suffix, is_decodable, open_binary
 from taxocaps.registry import Registry
@@ -22,11 +24,13 @@ __all__ = [
     "Record",
     "check_columns",
     "check_table",
+    "describe_file",
     "documents_of",
     "format_of",
     "line_problem",
     "location",
     "read_documents",
+    "recognised",
     "split_labels",
     "to_document",
     "too_long",
@@ -53,12 +57,18 @@ class Reader:
         suffixes: The suffixes of such files in lower case, such as ".jsonl", without compression.
         splits_at_lines: Whether each line is a record, so that a part of a file can be read by itself: `read` takes two
             positions in bytes as a third argument, then.
+        has_columns: Whether the files name the fields of records, so that it can be recognised what they hold.
+        delimiter: What usually separates cells in tables that are texts; None for other formats.
+        is_binary: Whether the files have no encoding.
         begins_with: What such files begin with, white space aside, if they share their suffix with another format.
     """
 
     read: Callable[..., Iterator[Record]]
     suffixes: tuple[str, ...]
     splits_at_lines: bool = False
+    has_columns: bool = False
+    delimiter: str | None = None
+    is_binary: bool = False
     begins_with: bytes = b""
 
     def recognizes(self, path: Path) -> bool:
@@ -80,6 +90,7 @@ READERS: Registry[Reader] = Registry(
         "jsonl": "taxocaps.corpus.jsonl:READER",
         "csv": "taxocaps.corpus.tables:CSV_READER",
         "tsv": "taxocaps.corpus.tables:TSV_READER",
+        "xlsx": "taxocaps.corpus.spreadsheet:READER",
         "parquet": "taxocaps.corpus.parquet:READER",
         "text": "taxocaps.corpus.text_directory:READER",
         "label-studio": "taxocaps.corpus.label_studio:READER",
@@ -89,7 +100,7 @@ READERS: Registry[Reader] = Registry(
 
 
 class CorpusConfig(Config):
-    """Format and fields of corpus files.
+    """Format and fields of corpus files; what is `auto` is recognised in each file.
 
     Attributes:
         format: The format of the files, such as jsonl or csv; by default determined by the suffix.
@@ -102,31 +113,34 @@ class CorpusConfig(Config):
         split_field: The field with the split of the document, if there is one.
         split: Read only the documents of this split.
         keep: Other fields ("title,date") that stay with documents and are written with their labels.
-        label_separator: The separator of labels in a string. The default of tables (CSV, TSV) is ";"; other formats
-            need a list if it is not given. Blank labels are removed.
+        label_separator: The separator of labels in a string, or "json" for lists that are written as text; by default
+            it is recognised, and a string without any is one label. Blank labels are removed.
+        delimiter: The character between cells of CSV and TSV files.
         quotes: Whether `"` quotes cells of CSV and TSV files ("standard") or is an ordinary character ("none").
         encoding: The encoding of text files; documents are always written as UTF-8.
         longest_record: The most letters that a document may have with all of its fields, as it stands in the file.
         directory_labels: The labels of a directory of texts: a file `name.labels` next to `name.txt` with one label per
-            line ("sidecar"), or the names of the folders of the text ("folder").
+            line ("sidecar"), or the names of the folders of the text ("folder"); "auto" takes the files if there are
+            any, else the folders.
         on_error: Whether an invalid record raises an error or is skipped.
     """
 
     section: ClassVar[str] = "corpus"
 
     format: str | None = None
-    text_field: str = "text"
+    text_field: str = AUTO
     tokens_field: str = "tokens"
-    id_field: str = "id"
-    labels_field: str = "labels"
+    id_field: str = AUTO
+    labels_field: str = AUTO
     split_field: str = "split"
     split: str | None = None
     keep: str | None = None
     label_separator: str | None = None
-    quotes: Literal["standard", "none"] = "standard"
-    encoding: str = "utf-8"
+    delimiter: str = AUTO
+    quotes: Literal["auto", "standard", "none"] = "auto"
+    encoding: str = AUTO
     longest_record: Annotated[int, Between(1, 2**31)] = LONGEST_LINE
-    directory_labels: Literal["sidecar", "folder"] = "sidecar"
+    directory_labels: Literal["auto", "sidecar", "folder"] = "auto"
     on_error: Literal["raise", "skip"] = "raise"
 
     def model_post_init(self, context: object, /) -> None:
@@ -146,6 +160,12 @@ class CorpusConfig(Config):
             raise ConfigError(f"{self.key('keep')} must name a field, or several with commas; got {self.keep!r}")
         if self.label_separator == "":
             raise ConfigError(f"{self.key('label_separator')} must not be empty; leave it out, or give one such as ';'")
+        if self.delimiter != AUTO and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
+            raise ConfigError(f"{self.key('delimiter')} must be one character, such as ';'; got {self.delimiter!r}")
+
+    def with_usual_names(self) -> "CorpusConfig":
+        """With UTF-8, and the usual names of fields, for all that is `auto`."""
+        return self.replace(**{name: usual for name, usual in _USUAL.items() if getattr(self, name) == AUTO})
 
     @cached_property
     def text_fields(self) -> tuple[str, ...]:
@@ -160,6 +180,9 @@ class CorpusConfig(Config):
     def kept_fields(self) -> tuple[str, ...]:
         """The fields that stay with documents."""
         return tuple(name.strip() for name in self.keep.split(",")) if self.keep else ()
+
+
+_USUAL = {"text_field": "text", "labels_field": "labels", "id_field": "id", "encoding": "utf-8", "quotes": "standard"}
 
 
 def _weighted(part: str) -> list[str]:
@@ -223,7 +246,18 @@ def read_documents(
     """
     path, config = Path(path), config or CorpusConfig()
     check_exists(path)
-    return _documents(path, config, format_of(path, config.format), report or ReadReport())
+    return _documents(path, recognised(path, config), format_of(path, config.format), report or ReadReport())
+
+
+def recognised(path: Path, config: CorpusConfig) -> CorpusConfig:
+    """How a file is read, with all that `config` leaves open decided."""
+    return recognise(path, config, READERS[format_of(path, config.format)])
+
+
+def describe_file(path: Path, config: CorpusConfig | None = None, *, unusual: bool = False) -> str | None:
+    """What was recognised in a file, in one line for people; None where nothing was, or nothing `unusual`."""
+    config = config or CorpusConfig()
+    return describe(path, config, READERS[format_of(path, config.format)], unusual=unusual)
 
 
 def format_of(path: Path, format: str | None = None) -> str:
@@ -249,7 +283,7 @@ def format_of(path: Path, format: str | None = None) -> str:
     known = " ".join(dict.fromkeys(suffix for reader in READERS.values() for suffix in reader.suffixes))
     raise FileError(
         f"{path}: {suffix!r} is not the suffix of a corpus format; use one of the suffixes {known}, "
-        f"or set {CorpusConfig.key('format')} to one of {', '.join(READERS)}"
+        f"or name the format: --format with one of {', '.join(READERS)}"
     )
 
 
@@ -283,14 +317,14 @@ def check_columns(names: Iterable[str], config: CorpusConfig) -> str | None:
     """The problem with the field names of a record or table, which needs the text or tokens, or None."""
     found = list(names)
     missing = [name for name in config.text_fields if name not in found]
-    if not missing or config.tokens_field in found:
+    if not missing or config.tokens_field in found or config.text_field == AUTO:
         return None
     lower = {name.lower(): name for name in reversed(found)}
     close = nearest(missing[0].lower(), lower)
     hint = f"did you mean {lower[close]!r}? " if close else ""
     return (
         f"no field '{missing[0]}' with the text, nor '{config.tokens_field}' with tokens; the fields are: "
-        f"{_listed(found)}; {hint}set {config.key('text_field')} to the right one"
+        f"{_listed(found)}; {hint}name the right one: --text-field"
     )
 
 
@@ -299,7 +333,7 @@ def check_table(names: Iterable[str], config: CorpusConfig) -> str | None:
     found = list(names)
     lost = [name for name in config.kept_fields if name not in found]
     if lost:
-        return f"no field '{lost[0]}', which {config.key('keep')} names; the fields are: {_listed(found)}"
+        return f"no field '{lost[0]}', which --keep names; the fields are: {_listed(found)}"
     return check_columns(found, config)
 
 
@@ -332,13 +366,28 @@ def to_document(record: Record, config: CorpusConfig) -> Document:
         raise CorpusError(f"{record.location}: {error}") from None
 
 
-def split_labels(text: str, separator: str) -> list[str]:
+def split_labels(text: str, separator: str | None) -> list[Any]:
     """The labels in a string; blank ones, such as after a final separator, are removed.
 
     >>> split_labels("sport; football;", ";")
     ['sport', 'football']
+    >>> split_labels('["sport", "football"]', "json"), split_labels("sport; football", None)
+    (['sport', 'football'], ['sport; football'])
     """
-    return [name for part in text.split(separator) if (name := part.strip())]
+    if separator == JSON_LISTS and text.strip():
+        return _json_list(text)
+    parts = text.split(separator) if separator and separator != JSON_LISTS else [text]
+    return [name for part in parts if (name := part.strip())]
+
+
+def _json_list(text: str) -> list[Any]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, list):
+        raise ValueError(f'labels must be a JSON list here, such as ["a", "b"]; got {_kind(text)}')
+    return found
 
 
 def documents_of(
@@ -361,7 +410,7 @@ def documents_of(
             document = to_document(record, config)
         except CorpusError as error:
             if config.on_error == "raise":
-                hint = f"; correct it, or set {config.key('on_error')}=skip" if record.problem else ""
+                hint = "; correct it, or skip what is broken: --on-error skip" if record.problem else ""
                 raise CorpusError(f"{error}{hint}") from None
             report.skip(str(error))
             continue
@@ -424,13 +473,12 @@ def _labels(value: Any, config: CorpusConfig) -> tuple[str, ...] | None:
     field = config.labels_field
     if value is None:
         return None
-    if isinstance(value, str) and config.label_separator:
+    if isinstance(value, str):
         value = split_labels(value, config.label_separator)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        value = [value]
     if not isinstance(value, list):
-        raise ValueError(
-            f"field '{field}' must be a list of labels; got {_kind(value)}; "
-            f"for labels in a string set {config.key('label_separator')}"
-        )
+        raise ValueError(f"field '{field}' must be a list of labels, or a text; got {_kind(value)}")
     names = [_name(label, field) or "" for label in value]
     if not all(names):
         raise ValueError(f"field '{field}' contains a blank label; remove it or give it a name")

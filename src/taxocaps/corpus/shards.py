@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from taxocaps.corpus.document import Document
-from taxocaps.corpus.readers import READERS, CorpusConfig, ReadReport, documents_of, format_of, read_documents
+from taxocaps.corpus.readers import (
+    READERS,
+    CorpusConfig,
+    ReadReport,
+    documents_of,
+    format_of,
+    read_documents,
+    recognised,
+)
 from taxocaps.corpus.remote import RemoteFile, is_url, matching_urls
 from taxocaps.errors import CorpusError, FileError, TaxoCapsError
 from taxocaps.files import COMPRESSIONS, format_suffix, matching_paths
@@ -78,7 +86,7 @@ class FileShard:
         return self.part is None and self.path.suffix.lower() in _PACKED
 
     def read(self, config: CorpusConfig, report: ReadReport) -> Iterator[Document]:
-        reader = READERS[format_of(self.path, config.format)]
+        reader, config = READERS[format_of(self.path, config.format)], recognised(self.path, config)
         part = () if self.part is None else (self.part,)
         try:
             yield from documents_of(reader.read(self.path, config, *part), config, report)
@@ -235,11 +243,11 @@ def _files(path: Path, config: CorpusConfig) -> list[Path]:
     suffixes = _record_suffixes()
     found = sorted(_visible_files(path))
     records = [file for file in found if format_suffix(file) in suffixes]
-    texts = [file for file in found if format_suffix(file) == ".txt"]
+    texts = [file for file in found if format_suffix(file) in READERS["text"].suffixes]
     if records and texts:
         raise FileError(
             f"{path}: holds both texts ({texts[0].name}) and files of documents ({records[0].name}); give a pattern "
-            f"such as '{path}/*{records[0].suffix}', or set {config.key('format')}=text for the texts"
+            f"such as '{path}/*{records[0].suffix}', or say --format text for the texts"
         )
     return records or [path]
 
@@ -257,7 +265,8 @@ def _visible_files(folder: Path) -> Iterator[Path]:
 def _is_cut(path: Path, config: CorpusConfig) -> bool:
     if str(path) == "-" or not path.is_file() or path.suffix.lower() in COMPRESSIONS:
         return False
-    return READERS[format_of(path, config.format)].splits_at_lines and config.encoding.lower() in _WHOLE_LINES
+    is_by_lines = READERS[format_of(path, config.format)].splits_at_lines
+    return is_by_lines and recognised(path, config).encoding.lower() in _WHOLE_LINES
 
 
 def _ranges(path: Path) -> Iterator[FileShard]:

@@ -1,11 +1,12 @@
 """Statistics of a corpus and likely mistakes in it, counted in one pass over the documents."""
 
 import hashlib
+import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from taxocaps.corpus.document import Document, document_name
 from taxocaps.corpus.label_names import LabelResolver, NamedBy
@@ -33,11 +34,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class Summary:
-    """Mean, median and maximum of integers; zeros if there are none."""
+    """Mean, median and maximum of integers, and what nine in ten do not exceed; zeros if there are none."""
 
     mean: float = 0.0
     median: float = 0.0
     max: int = 0
+    most: int = 0
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,13 @@ class CorpusReport:
     def documents(self) -> int:
         """The number of documents in all splits."""
         return sum(split.documents for split in self.splits.values())
+
+    @property
+    def long_tail(self) -> dict[str, int]:
+        """How many labels have 1, 2, 3 to 9, 10 to 99, and 100 or more documents, in all splits."""
+        ends = {"1": 1, "2": 2, "3 to 9": 9, "10 to 99": 99, "100 or more": math.inf}
+        counts = [sum(count <= end for count in self.label_counts.values()) for end in ends.values()]
+        return dict(zip(ends, (count - below for below, count in pairwise([0, *counts])), strict=True))
 
 
 def check_corpus(
@@ -275,7 +284,8 @@ def _summary(counts: Counter[int]) -> Summary:
     values = sorted(counts)
     ends = list(accumulate(counts[value] for value in values))
     low, high = (values[bisect_right(ends, rank)] for rank in ((total - 1) // 2, total // 2))
-    return Summary(sum(value * counts[value] for value in values) / total, (low + high) / 2, values[-1])
+    most = values[bisect_right(ends, (9 * total - 1) // 10)]
+    return Summary(sum(value * counts[value] for value in values) / total, (low + high) / 2, values[-1], most)
 
 
 def _ordered(counts: Mapping[str, int], taxonomy: Taxonomy | None) -> dict[str, int]:

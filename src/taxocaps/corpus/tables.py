@@ -15,23 +15,25 @@ from taxocaps.corpus.readers import (
     check_table,
     line_problem,
     location,
-    split_labels,
     too_long,
 )
+from taxocaps.corpus.recognition import AUTO
 from taxocaps.errors import CorpusError
 from taxocaps.files import CutLine, atomic_text, read_lines
 
 __all__ = ["CSV_READER", "DEFAULT_SEPARATOR", "TSV_READER", "read_csv", "read_tsv", "write_csv", "write_tsv"]
 
 DEFAULT_SEPARATOR = ";"
-"""The separator of labels in a cell if `corpus.label_separator` is not given."""
+"""The separator of labels in a cell that is written if `corpus.label_separator` is not given."""
 
 _READING: dict[str, dict[str, Any]] = {
+    AUTO: {"strict": True},
     "standard": {"strict": True},
     "none": {"quoting": csv.QUOTE_NONE, "quotechar": None},
 }
 _WRITING: dict[str, dict[str, Any]] = {
     # Before Python 3.13 minimal quoting does not quote a lone \r, and the row would be split when read.
+    AUTO: {"quoting": csv.QUOTE_ALL},
     "standard": {"quoting": csv.QUOTE_ALL},
     "none": {"quoting": csv.QUOTE_NONE, "quotechar": None},
 }
@@ -64,8 +66,8 @@ def write_tsv(path: Path, documents: Iterable[Document], config: CorpusConfig) -
     return _write(path, documents, config, "\t")
 
 
-CSV_READER = Reader(read_csv, (".csv",))
-TSV_READER = Reader(read_tsv, (".tsv", ".tab"))
+CSV_READER = Reader(read_csv, (".csv",), has_columns=True, delimiter=",")
+TSV_READER = Reader(read_tsv, (".tsv", ".tab"), has_columns=True, delimiter="\t")
 
 
 class _Row(NamedTuple):
@@ -74,8 +76,8 @@ class _Row(NamedTuple):
     problem: str | None
 
 
-def _read(path: Path, config: CorpusConfig, delimiter: str) -> Iterator[Record]:
-    rows = _rows(path, config, delimiter)
+def _read(path: Path, config: CorpusConfig, usual: str) -> Iterator[Record]:
+    rows = _rows(path, config, usual if config.delimiter == AUTO else config.delimiter)
     header = next(rows, None)
     if header is None:
         return
@@ -102,7 +104,7 @@ def _rows(path: Path, config: CorpusConfig, delimiter: str) -> Iterator[_Row]:
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            hint = f"if quotes are ordinary characters, set {config.key('quotes')}=none"
+            hint = "if quotes are ordinary characters, say so: --quotes none"
             yield _Row(where, [], f"a row ending on line {reader.line_num} cannot be read: {error}; {hint}")
             continue
         if cells is None:
@@ -141,9 +143,6 @@ def _header_problem(names: list[str], config: CorpusConfig) -> str | None:
 
 
 def _fields(cells: dict[str, Any], config: CorpusConfig) -> dict[str, Any]:
-    labels = cells.get(config.labels_field)
-    if labels is not None:
-        cells[config.labels_field] = split_labels(labels, config.label_separator or DEFAULT_SEPARATOR)
     if cells.get(config.tokens_field) == "":
         cells[config.tokens_field] = None
     return cells
@@ -190,7 +189,7 @@ def _cells(document: Document, columns: list[str], config: CorpusConfig, delimit
     if "tokens" in columns:
         values["tokens"] = _tokens_cell(document)
     cells = [values[name] or "" for name in columns]
-    forbidden = "\0" if config.quotes == "standard" else f"\0\r\n{delimiter}"
+    forbidden = f"\0\r\n{delimiter}" if config.quotes == "none" else "\0"
     for character in forbidden:
         if any(character in cell for cell in cells):
             raise ValueError(f"it contains the character {character!r}, which cannot be written to this table")
@@ -202,7 +201,7 @@ def _labels_cell(labels: tuple[str, ...] | None, separator: str) -> str:
         raise ValueError("it has no labels field but the first document has one, and a blank cell means 'no labels'")
     for label in labels:
         if separator in label:
-            hint = f"choose another {CorpusConfig.key('label_separator')}"
+            hint = "choose another: --label-separator"
             raise ValueError(f"the label {label!r} contains the separator {separator!r}; {hint}")
     return separator.join(labels)
 

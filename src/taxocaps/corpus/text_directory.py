@@ -5,7 +5,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
 from taxocaps.corpus.document import Document, document_name
+from taxocaps.corpus.document_files import DOCUMENT_SUFFIXES, read_document
 from taxocaps.corpus.readers import CorpusConfig, Reader, Record, line_problem, too_long
+from taxocaps.corpus.recognition import AUTO, recognise_encoding
 from taxocaps.errors import CorpusError, FileError
 from taxocaps.files import COMPRESSIONS, atomic_folder, format_suffix, read_lines, read_text
 
@@ -13,14 +15,17 @@ __all__ = ["READER", "read_texts", "write_texts"]
 
 
 def read_texts(path: Path, config: CorpusConfig) -> Iterator[Record]:
-    """Yield a record for each `*.txt` (also `.txt.gz`, `.txt.zst`, `.txt.xz`) in a directory, or for the file given.
+    """Yield a record for each text, PDF, DOCX or HTML file in a directory, or for the file given.
 
-    Folders are searched recursively in the order of their names; hidden files and folders are skipped. The id is the
-    path inside the directory without the suffix. Line endings become newlines.
+    Texts may be compressed (`.txt.gz`, `.txt.zst`, `.txt.xz`). Folders are searched recursively in the order of their
+    names; hidden files and folders are skipped. The id is the path inside the directory without the suffix. Line
+    endings become newlines.
     """
     if not path.is_dir():
         yield _record(path, path.parent, config)
         return
+    if config.directory_labels == AUTO:
+        config = config.replace(directory_labels=_kind_of_labels(path))
     for file in _text_files(path):
         yield _record(file, path, config)
 
@@ -47,7 +52,13 @@ def write_texts(path: Path, documents: Iterable[Document], config: CorpusConfig)
     return count
 
 
-READER = Reader(read_texts, (".txt",))
+READER = Reader(read_texts, (".txt", *DOCUMENT_SUFFIXES))
+
+
+def _kind_of_labels(root: Path) -> str:
+    """Labels are in files beside the texts, if there are any; else the folders that texts lie in are labels."""
+    has_files = any(True for _ in root.rglob("*.labels"))
+    return "sidecar" if has_files or all(file.parent == root for file in _text_files(root)) else "folder"
 
 
 def _text_files(root: Path) -> Iterator[Path]:
@@ -58,7 +69,7 @@ def _text_files(root: Path) -> Iterator[Path]:
             if path.is_dir():
                 inside = [entry for entry in path.iterdir() if _is_searched(entry)]
                 waiting.extend(sorted(inside, reverse=True))
-            elif format_suffix(path) == ".txt":
+            elif format_suffix(path) in READER.suffixes:
                 yield path
         except OSError as error:
             raise FileError(f"{path}: cannot be read: {error.strerror or error}") from error
@@ -71,15 +82,11 @@ def _is_searched(entry: Path) -> bool:
 
 def _record(file: Path, root: Path, config: CorpusConfig) -> Record:
     where = "standard input" if str(file) == "-" else str(file)
-    content = io.StringIO(newline="")
-    for number, line in read_lines(file, config.encoding, strict=False, keep_ends=True, longest=config.longest_record):
-        problem = line_problem(line, config)
-        if problem:
-            return Record(f"{where}, line {number}", {}, problem)
-        content.write(line)
-        if content.tell() > config.longest_record:
-            return Record(where, {}, too_long(config))
-    text = content.getvalue().replace("\r\n", "\n").replace("\r", "\n")
+    try:
+        text = read_document(file) if format_suffix(file) in DOCUMENT_SUFFIXES else _plain_text(file, config)
+    except FileError as error:
+        place, _, problem = str(error).removeprefix(where).partition(": ")  # the place is a line, or nothing
+        return Record(f"{where}{place}", {}, problem)
     stem = _stem(file)
     fields = {
         **dict.fromkeys(config.text_fields),
@@ -90,9 +97,21 @@ def _record(file: Path, root: Path, config: CorpusConfig) -> Record:
     return Record(where, fields)
 
 
+def _plain_text(file: Path, config: CorpusConfig) -> str:
+    config = config.replace(encoding=_encoding(file, config))
+    content = io.StringIO(newline="")
+    for number, line in read_lines(file, config.encoding, strict=False, keep_ends=True, longest=config.longest_record):
+        if problem := line_problem(line, config):
+            raise FileError(f"{file}, line {number}: {problem}")
+        content.write(line)
+        if content.tell() > config.longest_record:
+            raise FileError(f"{file}: {too_long(config)}")
+    return content.getvalue().replace("\r\n", "\n").replace("\r", "\n")
+
+
 def _stem(file: Path) -> Path:
     plain = file.with_suffix("") if file.suffix.lower() in COMPRESSIONS else file
-    return plain.with_suffix("") if plain.suffix.lower() == ".txt" else plain
+    return plain.with_suffix("") if plain.suffix.lower() in READER.suffixes else plain
 
 
 def _labels(file: Path, stem: Path, root: Path, config: CorpusConfig) -> list[str] | None:
@@ -101,7 +120,12 @@ def _labels(file: Path, stem: Path, root: Path, config: CorpusConfig) -> list[st
     sidecar = stem.with_name(f"{stem.name}.labels")
     if not sidecar.exists():
         return None
-    return [name for line in read_text(sidecar, config.encoding).splitlines() if (name := line.strip())]
+    labels = read_text(sidecar, _encoding(sidecar, config)).splitlines()
+    return [name for line in labels if (name := line.strip())]
+
+
+def _encoding(file: Path, config: CorpusConfig) -> str:
+    return recognise_encoding(file) if config.encoding == AUTO else config.encoding
 
 
 def _write(folder: Path, document: Document, number: int, config: CorpusConfig) -> None:
@@ -124,7 +148,7 @@ def _write(folder: Path, document: Document, number: int, config: CorpusConfig) 
 
 def _check_folders(labels: tuple[str, ...] | None, folders: tuple[str, ...]) -> None:
     if labels != tuple(dict.fromkeys(folders)):
-        raise ValueError(f"its labels {labels} are not the folders of its id; set corpus.directory_labels=sidecar")
+        raise ValueError(f"its labels {labels} are not the folders of its id; say --folder-labels sidecar")
 
 
 def _target(folder: Path, document: Document, number: int) -> Path:

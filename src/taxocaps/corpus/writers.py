@@ -47,7 +47,7 @@ def write_documents(
         FileError: If the file cannot be written.
         ConfigError: If the format is unknown or can only be read.
     """
-    path, config = Path(path), config or CorpusConfig()
+    path, config = Path(path), (config or CorpusConfig()).with_usual_names()
     if len(config.text_fields) > 1:
         raise ConfigError(f"{config.key('text_field')} must be one field for writing; got {config.text_field!r}")
     name = format_of(path, format or config.format)

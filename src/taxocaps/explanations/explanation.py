@@ -1,6 +1,10 @@
 """What an explanation of a document's labels is made of: plain values, the same for all kinds of models."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import islice
+
+from taxocaps.notebook import bar, table
 
 __all__ = [
     "EvidenceShare",
@@ -187,6 +191,24 @@ class Explanation:
     graph: Graph | None
     warning: str | None = None
     names: dict[str, str] = field(default_factory=dict)
+
+    def _repr_html_(self) -> str:
+        words = {one.label: one.words for one in self.reasons}
+        rows = [
+            (
+                bar(one.score),
+                one.name,
+                "given" if one.is_given else "not given",
+                _listed(word for word in words.get(one.label, ()) if word.weight > 0),
+                _listed(word for word in words.get(one.label, ()) if word.weight < 0),
+            )
+            for one in self.labels
+        ]
+        return table(("score", "label", "", "words for it", "words against it"), rows, f"{self.title} ({self.model})")
+
+
+def _listed(words: Iterable[WordWeight]) -> str:
+    return ", ".join(word.word for word in islice(words, 8))
 
 
 def rounded(number: float) -> float:

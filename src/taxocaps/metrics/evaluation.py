@@ -25,6 +25,7 @@ from taxocaps.metrics.classification import (
     per_level,
 )
 from taxocaps.metrics.ranking import RankingMetrics, ranking_metrics
+from taxocaps.notebook import table
 from taxocaps.registry import Registry
 from taxocaps.results import plain
 
@@ -92,6 +93,12 @@ class Evaluation:
     added: AddedLabels = field(default_factory=AddedLabels)
     new_labels: NewLabels | None = None
     extra: Mapping[str, float] = field(default_factory=dict)
+
+    def _repr_html_(self) -> str:
+        averages = {"all labels (micro)": self.flat.micro, "mean of labels (macro)": self.flat.macro}
+        averages |= {f"level {row.level}, {row.labels:,} labels": row.micro for row in self.level_rows}
+        rows = [(name, one.precision, one.recall, one.f1) for name, one in averages.items()]
+        return table(("", "precision", "recall", "F1"), rows, f"{self.documents:,} documents, {self.labels:,} labels")
 
     def as_dict(self) -> dict[str, Any]:
         """The evaluation as nested dicts and lists, ready for JSON; the k of ranking metrics become text."""

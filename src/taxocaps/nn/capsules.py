@@ -95,7 +95,8 @@ class PrimaryCapsules(nn.Module):
         """The capsules of each document's rows, weighted and added up.
 
         The numbers of a capsule lie apart here, and those of neighbouring capsules together: sums over the few numbers
-        of a capsule would otherwise take half as long as the product of matrices. Some rows at a time stay in the cache.
+        of a capsule would otherwise take half as long as the product of matrices. Some rows at a time fit into the
+        cache.
 
         Args:
             features: The features of all rows.

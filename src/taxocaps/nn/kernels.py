@@ -1,4 +1,4 @@
-"""Compiled: a step of the attentional LSTM for many rows, in one pass over the numbers.
+"""Compiled: a step of a recurrent layer for many rows, in one pass over the numbers.
 
 On a processor, torch needs a dozen passes for what follows the products of matrices, and its tanh alone takes as long
 as all other functions of a step.
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from taxocaps.compiled import kernel
 
-__all__ = ["read_windows"]
+__all__ = ["gru_step", "gru_step_backward", "read_windows"]
 
 Floats = NDArray[np.float32]
 
@@ -20,7 +20,7 @@ Floats = NDArray[np.float32]
 _arithmetic = partial(kernel, error_model="numpy", fastmath={"contract"})
 
 _F = np.float32
-_HALF = _F(0.5)
+_HALF, _ONE = _F(0.5), _F(1)
 _FAR = _F(7.90531110763549805)
 """Where tanh is 1 or -1 in single precision."""
 
@@ -90,3 +90,54 @@ def read_windows(
             candidate = _tanh(factor * given[3 * H + k] + bias[3 * H + k])
             cell[k] = forget_gate * cell[k] + input_gate * candidate
             output[k] = output_gate * _tanh(cell[k])
+
+
+@_arithmetic
+def gru_step(given: Floats, of_state: Floats, before: Floats, gates: Floats, after: Floats) -> None:
+    """One step of a GRU: r = sigma(x_r + h_r), z = sigma(x_z + h_z), n = tanh(x_n + r h_n), h' = (1 - z) n + z h.
+
+    Args:
+        given: [B, 3H] x_r, x_z and x_n, what is read in the inputs.
+        of_state: [B, 3H] h_r, h_z and h_n, what is read in the states.
+        before: [B, H] the states h.
+        gates: Out: [B, 4H] r, z, n and h_n.
+        after: Out: [B, H] the next states h'.
+    """
+    H = before.shape[1]
+    for row in range(len(before)):
+        x, h, old, gate, new = given[row], of_state[row], before[row], gates[row], after[row]
+        for k in range(H):
+            r, z = _sigmoid(x[k] + h[k]), _sigmoid(x[H + k] + h[H + k])
+            n = _tanh(x[2 * H + k] + r * h[2 * H + k])
+            gate[k], gate[H + k], gate[2 * H + k], gate[3 * H + k] = r, z, n, h[2 * H + k]
+            new[k] = n + z * (old[k] - n)
+
+
+@_arithmetic
+def gru_step_backward(
+    grad: Floats, gates: Floats, before: Floats, grad_given: Floats, grad_of_state: Floats, carried: Floats
+) -> None:
+    """The gradients of `gru_step`.
+
+    Args:
+        grad: [B, H] of the outputs of this step.
+        gates: [B, 4H] as `gru_step` left them.
+        before: [B, H] the states before the step.
+        grad_given: Out: [B, 3H].
+        grad_of_state: Out: [B, 3H].
+        carried: [B, H] in: of the next states, by the steps that follow; out: of the states before, without what
+            reaches them through `of_state`.
+    """
+    H = before.shape[1]
+    for row in range(len(before)):
+        gate, old, x, h, carry = gates[row], before[row], grad_given[row], grad_of_state[row], carried[row]
+        of_output = grad[row]
+        for k in range(H):
+            r, z, n, h_n = gate[k], gate[H + k], gate[2 * H + k], gate[3 * H + k]
+            total = of_output[k] + carry[k]
+            of_n = total * (_ONE - z) * (_ONE - n * n)
+            of_z = total * (old[k] - n) * z * (_ONE - z)
+            of_r = of_n * h_n * r * (_ONE - r)
+            x[k], x[H + k], x[2 * H + k] = of_r, of_z, of_n
+            h[k], h[H + k], h[2 * H + k] = of_r, of_z, of_n * r
+            carry[k] = total * z

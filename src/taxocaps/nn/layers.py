@@ -7,6 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from taxocaps.nn.gru import read_sequences
+
 __all__ = [
     "AttentionPooling",
     "Direction",
@@ -254,10 +256,19 @@ class Recurrence(nn.Module):
         outputs, states = [], []
         for direction, (layer, order, end) in enumerate(zip(self.layers, orders, ends, strict=False)):
             initial = None if start is None else start[direction].expand(1, B, -1).contiguous()  # [1, B, hidden_size]
-            output, _ = layer(_reordered(x, order), initial)
+            output = _states(layer, _reordered(x, order), initial)  # [B, T, hidden_size]
             outputs.append(_reordered(output, order) * mask[..., None])  # [B, T, hidden_size]
             states.append(outputs[-1][torch.arange(B, device=x.device), end])  # [B, hidden_size]
         return torch.cat(outputs, dim=-1), torch.cat(states, dim=-1)  # [B, T, H], [B, H]
+
+
+def _states(layer: nn.Module, x: Tensor, initial: Tensor | None) -> Tensor:
+    """The outputs of a recurrent layer, [B, T, hidden_size]."""
+    is_fast = isinstance(layer, nn.GRU) and layer.bias and initial is None
+    if is_fast and x.is_cpu and x.dtype == torch.float32:
+        return read_sequences(layer, x)  # [B, T, hidden_size]
+    output: Tensor = layer(x, initial)[0]  # [B, T, hidden_size]
+    return output
 
 
 def pool_states(states: Tensor, last: Tensor, lengths: Tensor, pooling: Literal["last", "mean", "max"]) -> Tensor:

@@ -71,8 +71,8 @@ class WordsMatrixConfig(Config):
     head_pooling: Literal["none", "mean", "max"] = "none"
     normalization: Literal["none", "layer"] = "layer"
     pooling: Literal["sum", "mean", "weighted"] = "weighted"
-    dropout: DropoutRate = 0.4
-    word_dropout: DropoutRate = 0.2
+    dropout: DropoutRate = 0.1
+    word_dropout: DropoutRate = 0.0
 
     def model_post_init(self, context: object, /) -> None:
         """Check that attention has something to weigh, and that there are convolutions, which can be centred."""

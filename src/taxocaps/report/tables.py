@@ -13,8 +13,17 @@ from taxocaps.scorers.decision import DECISION_RULES
 
 if TYPE_CHECKING:
     from rich.table import Table
+    from rich.text import Text
 
-__all__ = ["evaluation_markdown", "evaluation_tables", "is_tuned", "model_card", "standings_table", "validated_on"]
+__all__ = [
+    "evaluation_markdown",
+    "evaluation_tables",
+    "is_tuned",
+    "model_card",
+    "quality_table",
+    "standings_table",
+    "validated_on",
+]
 
 _Metrics = Mapping[str, Any]
 
@@ -37,6 +46,30 @@ def evaluation_tables(evaluation: Evaluation, *, per_label: bool = False) -> "li
     if per_label:
         tables.append(_label_table(metrics))
     return tables
+
+
+def quality_table(evaluation: Evaluation) -> "Table":
+    """How good labels are, in one short table: of all of them, of the labels on average, and of each level."""
+    metrics = evaluation.as_dict()
+    flat, levels = metrics["flat"], metrics["level_rows"]
+    table = _table("", "precision", "recall", "F1")
+    table.add_row(*_averages_row("all labels (micro)", flat["micro"])[:4])
+    table.add_row(*_averages_row("mean of labels (macro)", flat["macro"])[:4])
+    for row in levels if len(levels) > 1 else ():
+        labels = f"{row['labels']:,} label{'s' * (row['labels'] != 1)}"
+        table.add_row(*_averages_row(f"level {row['level']}, {labels}", row["micro"])[:4])
+    table.caption, table.caption_justify = _in_words(metrics), "left"
+    return table
+
+
+def _in_words(metrics: _Metrics) -> "Text":
+    """The same of a hundred documents."""
+    from rich.text import Text
+
+    exact = f"{metrics['flat']['subset_accuracy']:.0%} of documents get exactly their labels"
+    ranking = metrics["ranking"]
+    best = f"; the most probable label is right for {ranking['precision']['1']:.0%}" if ranking is not None else ""
+    return Text(exact + best, style="not italic")
 
 
 def model_card(card: ModelCard) -> str:

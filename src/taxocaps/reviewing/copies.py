@@ -1,6 +1,7 @@
 """Copies of a document that carry different labels: at least one of them is wrong, or the labels are not clear."""
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,9 +9,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from taxocaps.encoding.documents import EncodedDocuments
-from taxocaps.scorers.folds import near_copies, phrase_codes
+from taxocaps.scorers.folds import copy_groups, near_copies, phrase_codes, signatures
+from taxocaps.text.tokens import gather
 
-__all__ = ["Copies", "differing_copies"]
+__all__ = ["Copies", "CopyFinder", "differing_copies"]
 
 _COMMON = 0.8
 """The share of phrases that copies have in common, at least, of all phrases of the two."""
@@ -30,6 +32,40 @@ class Copies:
 
     documents: tuple[int, ...]
     is_exact: bool
+
+
+class CopyFinder:
+    """Finds near copies in a stream of documents by MinHash; keeps 160 bytes of each document.
+
+    >>> finder = CopyFinder()
+    >>> finder.add([["a", "cat", "on", "a", "mat"], ["dogs"], [], []])
+    >>> finder.add([["a", "cat", "on", "a", "mat"]])
+    >>> finder.groups().tolist()
+    [0, 1, -1, -1, 0]
+    """
+
+    def __init__(self, seed: int = 0) -> None:
+        """Begin without documents; `seed` is that of MinHash."""
+        self._seed = seed
+        self._signatures: list[NDArray[np.uint64]] = []
+        self._lengths: list[NDArray[np.int64]] = []
+
+    def add(self, documents: Iterable[Sequence[str]]) -> None:
+        """Add some documents, each as its words."""
+        tokens = gather(documents, lambda word: (word,))
+        codes = np.array([_code(word) for word in tokens.words], np.uint64)
+        self._signatures.append(signatures(tokens, self._seed, codes))
+        self._lengths.append(tokens.lengths)
+
+    def groups(self) -> NDArray[np.int64]:
+        """A group for each document, the same for near copies; -1 for one without words."""
+        lengths = np.concatenate([np.zeros(0, np.int64), *self._lengths])
+        return np.where(lengths > 0, copy_groups(self._signatures), -1)
+
+
+def _code(word: str) -> int:
+    """A number for a word that is the same in every process."""
+    return int.from_bytes(hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
 def differing_copies(documents: EncodedDocuments, labels: csr_array, seed: int = 0) -> list[Copies]:

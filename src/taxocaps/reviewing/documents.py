@@ -32,12 +32,14 @@ class LanguageGuesser:
     'de'
     >>> guess("The report is not by the office, and it will not be.") is None
     True
+    >>> LanguageGuesser()("The report is not by the office, and it will not be.")
+    'en'
     """
 
-    def __init__(self, language: str) -> None:
-        """Prepare to find what is not in `language`."""
-        self.expected = stop_list_code(language)
-        self.is_able = self.expected in stop_word_languages()
+    def __init__(self, language: str | None = None) -> None:
+        """Prepare to find what is not in `language`; without one, any language that is clear."""
+        self.expected = stop_list_code(language) if language is not None else ""
+        self.is_able = language is None or self.expected in stop_word_languages()
         self._weights = _weights() if self.is_able else {}
 
     def __call__(self, text: str) -> str | None:

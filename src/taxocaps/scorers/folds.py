@@ -1,5 +1,7 @@
 """Folds: every training document is scored by a model that has seen neither the document nor a near copy of it."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
@@ -8,7 +10,7 @@ from taxocaps.encoding.documents import EncodedDocuments
 from taxocaps.scorers.base import Examples
 from taxocaps.text.tokens import Tokens
 
-__all__ = ["assign_folds", "document_folds", "near_copies", "phrase_codes"]
+__all__ = ["assign_folds", "copy_groups", "document_folds", "near_copies", "phrase_codes", "signatures"]
 
 _BANDS, _ROWS = 5, 4
 """Documents are near copies if the four smallest hashes agree in one of five bands: with 90 % of their phrases in
@@ -66,16 +68,32 @@ def near_copies(documents: EncodedDocuments, seed: int = 0) -> NDArray[np.int64]
     By MinHash (Broder 1997): the smallest hash of the phrases of two documents is the same with the probability of a
     phrase being common to both.
     """
+    return copy_groups([signatures(tokens, seed) for tokens in documents.token_chunks()])
+
+
+def signatures(tokens: Tokens, seed: int = 0, words: NDArray[np.uint64] | None = None) -> NDArray[np.uint64]:
+    """The smallest hashes of the phrases of documents, by which near copies agree; uint64 [documents, hashes].
+
+    Args:
+        tokens: The documents.
+        seed: Random seed.
+        words: uint64 [distinct words], a number for each of `tokens.words`, where documents that are compared do not
+            share one numbering.
+    """
     keys = np.random.default_rng(seed).integers(2**63, size=_BANDS * _ROWS, dtype=np.uint64) | np.uint64(1)
-    smallest = [_smallest(phrase_codes(tokens), tokens.offsets, keys) for tokens in documents.token_chunks()]
-    signatures = np.concatenate([np.zeros((0, len(keys)), np.uint64), *smallest])  # [documents, hashes]
+    return _smallest(phrase_codes(tokens, words), tokens.offsets, keys)
+
+
+def copy_groups(parts: Sequence[NDArray[np.uint64]]) -> NDArray[np.int64]:
+    """A group for each document, the same for near copies, from the signatures of some documents after others."""
+    signatures = np.concatenate([np.zeros((0, _BANDS * _ROWS), np.uint64), *parts])  # [documents, hashes]
     edges = [_same_rows(signatures[:, band * _ROWS : (band + 1) * _ROWS]) for band in range(_BANDS)]
     return _components(edges, len(signatures))
 
 
-def phrase_codes(tokens: Tokens) -> NDArray[np.uint64]:
+def phrase_codes(tokens: Tokens, words: NDArray[np.uint64] | None = None) -> NDArray[np.uint64]:
     """A number for each word and the two after it; the last words of a document have fewer after them."""
-    ids = tokens.ids.astype(np.uint64) + np.uint64(1)
+    ids = tokens.ids.astype(np.uint64) + np.uint64(1) if words is None else words[tokens.ids]
     left = np.repeat(tokens.offsets[1:], tokens.lengths) - np.arange(len(ids))  # words to the end of the document
     codes = ids.copy()
     for ahead in range(1, _PHRASE):

@@ -1,5 +1,6 @@
 """Members joined: the scores of several scorers, label names, frequency and taxonomy become one probability."""
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -187,8 +188,9 @@ class JoinedScorer(Scorer):
         self._take(list(self.members), EvidenceMaker.candidates_for(training.labels))
         if self.start is not None:
             self._start_members()
-        elif self.config.time is not None:
-            plan = plan_members(self.config.used, training.workload, int(folds.max()) + 1, self.config.time)
+        else:
+            time = math.inf if self.config.time is None else self.config.time
+            plan = plan_members(self.config.used, training.workload, int(folds.max()) + 1, time)
             context.tell(str(plan))
             self._keep(plan.kept)
         found = self._score_members(training, folds, context)

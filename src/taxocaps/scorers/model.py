@@ -36,6 +36,7 @@ from taxocaps.scorers.decision import (
     raise_ancestors,
 )
 from taxocaps.scorers.folds import document_folds
+from taxocaps.scorers.plan import expected_time
 from taxocaps.taxonomy.tree import VIRTUAL_ROOT
 
 __all__ = [
@@ -476,10 +477,13 @@ def _fit(
     scorer: Scorer, training: Examples, validation: Examples | None, context: FitContext, only_validate: bool
 ) -> tuple[FitReport, HeldOut]:
     """Fit a scorer; returns what it came to, and scores of documents by a scorer that has not learned from them."""
+    folds = _folds(scorer, training) if validation is None else None
+    fits = 0 if validation is not None else 1 if folds is None else int(folds.max()) + 1
+    if expected := expected_time(scorer.config, training.workload, fits):
+        context.tell(expected)
     if validation is not None:
         found = scorer.validated_fit(training, validation, context)
         return found.report, _held_out(found.scores, validation, training)
-    folds = _folds(scorer, training)
     if folds is not None:
         found = scorer.cross_fit(training, folds, context)
         return found.report, HeldOut.of_folds(training.labels, found.scores, folds)

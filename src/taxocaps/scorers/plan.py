@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from taxocaps.scorers.base import ModelConfig, Workload
 
-__all__ = ["Plan", "folds_of", "plan_members"]
+__all__ = ["Plan", "expected_time", "folds_of", "plan_members"]
 
 _CORES = 2
 """Cores that are taken to share the work, whatever the machine has."""
@@ -60,6 +60,18 @@ def plan_members(members: Mapping[str, ModelConfig], workload: Workload, folds: 
             taken += cost
     late = tuple(name for name in costs if name not in kept)
     return Plan(tuple(kept), late, taken, joining + sum(costs.values()))
+
+
+def expected_time(config: ModelConfig, workload: Workload, folds: int) -> str | None:
+    """About how long it takes to fit a model that is not joined, for people; None where nobody knows.
+
+    Args:
+        config: Its options.
+        workload: What it learns from.
+        folds: The number of folds that it is fitted without, one after the other, beside the fit to all documents.
+    """
+    seconds = _cost(config, workload, folds)
+    return f"training takes about {_shown(seconds)} on two cores" if seconds else None
 
 
 def folds_of(member: ModelConfig, folds: int) -> int:

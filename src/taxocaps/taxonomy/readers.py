@@ -215,6 +215,8 @@ def parse_tsv(line: str) -> Statement | None:
     fields = [field.strip() for field in line.split("\t")]
     if len(fields) > 4:
         raise ValueError(f"{len(fields)} fields between tabs; give parent, child and at most a name and alternatives")
+    if len(fields) == 1 and "  " in fields[0]:
+        raise ValueError(f"spaces between labels, as in {fields[0][:60]!r}, where a tab belongs; put a tab there")
     if len(fields) == 1:
         return Statement(None, fields[0])
     parent, child, title, others = (*fields, "", "")[:4]

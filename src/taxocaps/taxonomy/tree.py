@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from taxocaps.config import fingerprint
 from taxocaps.errors import TaxonomyError, nearest
+from taxocaps.notebook import table
 from taxocaps.taxonomy.nested import attribute_terms, scan_mapping
 from taxocaps.taxonomy.paths import find_paths
 from taxocaps.taxonomy.problems import VIRTUAL_ROOT, Edge, ScanBuilder, TaxonomyScan, find_problems, summary
@@ -21,6 +22,7 @@ Neighbours = Mapping[str, tuple[str, ...]]
 V = TypeVar("V")
 
 _CACHED = 1_000
+_MOST_SHOWN = 100
 """Longer lists of ancestors or paths are not cached: memory would grow with the square of the length of a chain."""
 
 
@@ -297,6 +299,13 @@ class Taxonomy:
         depth = len(self.levels) - 1
         count = len(self) - len(self.levels[0])
         return f"Taxonomy({count:,} label{'s' * (count != 1)}, {depth:,} level{'s' * (depth != 1)})"
+
+    def _repr_html_(self) -> str:
+        """The first labels as a table, indented by their levels."""
+        shown = [name for name in self.names if name != VIRTUAL_ROOT][:_MOST_SHOWN]
+        rows = [("\u2003" * max(0, self.depth(name) - 1) + self.title(name), name) for name in shown]
+        more = f", the first {len(shown):,} of which" if len(shown) < len(self) - 1 else ""
+        return table(("name", "label"), rows, f"{self!r}{more}")
 
     def _ordered(self, names: Iterable[str]) -> tuple[str, ...]:
         return tuple(sorted(names, key=self._positions.__getitem__))

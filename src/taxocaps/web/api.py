@@ -16,7 +16,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from taxocaps._version import __version__
-from taxocaps.errors import CorpusError, TaxoCapsError
+from taxocaps.errors import CorpusError, FileError, TaxoCapsError
 from taxocaps.explanations.explanation import Explanation
 from taxocaps.results import Prediction, TaxonomyView, plain
 from taxocaps.web import schemas
@@ -27,7 +27,15 @@ from taxocaps.web.observability import Log, Metrics, ObservabilityMiddleware
 from taxocaps.web.pages import PAGE_PATHS, docs_page, page_routes
 from taxocaps.web.reloading import Exchange, Outcome, Reloader, reload_routes
 from taxocaps.web.responses import ApiError, add_error_handlers, as_api_error, error_response, json_bytes, json_response
-from taxocaps.workflows.serve import ExplainJob, Ranking, RankJob, ServedModel, make_document, make_jobs
+from taxocaps.workflows.serve import (
+    ExplainJob,
+    Ranking,
+    RankJob,
+    ServedModel,
+    document_text,
+    make_document,
+    make_jobs,
+)
 
 __all__ = ["OPEN_PATHS", "Service"]
 
@@ -307,6 +315,7 @@ def _errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
 def _model_routes(service: Service) -> APIRouter:
     router = APIRouter(prefix="/v1", tags=["models"])
     taxonomies: WeakKeyDictionary[ServedModel, bytes] = WeakKeyDictionary()  # large ones take long to write
+    reading = asyncio.Lock()
     predict_type = schemas.limited_predict_request(service.config.documents)
     explain_type = schemas.limited_explain_request(service.config.explain_labels)
 
@@ -321,6 +330,12 @@ def _model_routes(service: Service) -> APIRouter:
         """Explain why a document gets its labels, with the same result as the command `taxocaps explain --json`."""
         request.state.documents = 1
         return await _unless_disconnected(request, service.explain(body))
+
+    @router.post("/text", response_model=schemas.TextResponse, responses=_errors())
+    async def text(body: schemas.TextRequest) -> Response:
+        """The text of a PDF, DOCX or HTML file, to be labelled then; one file is read at a time."""
+        async with reading:
+            return json_response({"text": await run_in_threadpool(_document_text, body)})
 
     @router.get("/taxonomy", response_model=TaxonomyView, responses=_errors(404))
     async def taxonomy(
@@ -338,6 +353,13 @@ def _model_routes(service: Service) -> APIRouter:
         return Response(_models_json(service), media_type="application/json")
 
     return router
+
+
+def _document_text(request: schemas.TextRequest) -> str:
+    try:
+        return document_text(request.content, request.name)
+    except FileError as error:
+        raise ApiError(422, str(error), "content") from error
 
 
 def _models_json(service: Service) -> bytes:

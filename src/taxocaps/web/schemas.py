@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
+    Base64Bytes,
     BaseModel,
     ConfigDict,
     Field,
@@ -40,6 +41,8 @@ __all__ = [
     "ReloadRequest",
     "RequestCorrection",
     "RequestLimits",
+    "TextRequest",
+    "TextResponse",
     "limited_explain_request",
     "limited_feedback_request",
     "limited_predict_request",
@@ -49,6 +52,7 @@ __all__ = [
 C = TypeVar("C", bound=Config)
 
 _LONGEST_NAME = 100
+_LONGEST_FILE_NAME = 1_000
 _AS_TRAINED = DecisionOptions()
 _DECISION = DecisionOptions.model_fields.keys()
 
@@ -373,6 +377,26 @@ class QueuedResponse(BaseModel):
 
     model: str
     documents: int
+
+
+class TextRequest(BaseModel):
+    """A document as a file.
+
+    Attributes:
+        name: The name of the file, whose suffix tells what it is: .pdf, .docx, .html or .htm.
+        content: Its bytes in Base64.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Annotated[str, Field(min_length=1, max_length=_LONGEST_FILE_NAME), AfterValidator(_without_surrogates)]
+    content: Base64Bytes
+
+
+class TextResponse(BaseModel):
+    """The text of a document."""
+
+    text: str
 
 
 class ExchangeResponse(BaseModel):

@@ -1,7 +1,10 @@
 """Check a corpus against its taxonomy, and write it in another format."""
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from taxocaps.corpus.document import Document
@@ -10,8 +13,11 @@ from taxocaps.corpus.readers import CorpusConfig, ReadReport
 from taxocaps.corpus.statistics import CorpusReport, UnknownLabel
 from taxocaps.corpus.statistics import check_corpus as check_documents
 from taxocaps.corpus.writers import write_documents
+from taxocaps.encoding.documents import plain_text
 from taxocaps.files import format_stem, refuse_same_file
 from taxocaps.progress import Progress, silent
+from taxocaps.reviewing.copies import CopyFinder
+from taxocaps.reviewing.documents import LanguageGuesser
 from taxocaps.taxonomy.readers import read_taxonomy
 from taxocaps.text.pipeline import TextConfig, TextPipeline
 from taxocaps.workflows.sources import read_source
@@ -25,12 +31,21 @@ class CheckedCorpus:
 
     Attributes:
         corpus: Its numbers.
+        long_tail: How many labels have 1, 2, 3 to 9, 10 to 99, and 100 or more documents.
+        languages: How many documents seem to be in which language, the most frequent first; "unclear" for texts that
+            are short, or in a language without a list of function words.
+        copies: Documents with a near copy earlier in the same split, by split.
+        shared_copies: Pair of splits -> documents of the second with a near copy in the first.
         findings: What may be wrong with it, one line each.
         skipped: Broken records that were skipped, with the first messages in `problems`.
         problems: The first few broken records.
     """
 
     corpus: CorpusReport
+    long_tail: Mapping[str, int]
+    languages: Mapping[str, int]
+    copies: Mapping[str, int]
+    shared_copies: Mapping[tuple[str, str], int]
     findings: tuple[str, ...]
     skipped: int
     problems: tuple[str, ...]
@@ -54,15 +69,68 @@ def check_corpus(
         language: Count the words that the text pipeline of this language keeps, not all that white space separates.
         progress: Told how many documents are read.
     """
-    reading = ReadReport()
-    documents = _by_split(files, config or CorpusConfig(), reading, progress)
+    reading, texts = ReadReport(), _Texts()
+    documents = texts.seen(_by_split(files, config or CorpusConfig(), reading, progress))
     labels = read_taxonomy(taxonomy) if taxonomy else None
     if language is None:
         found = check_documents(documents, labels)
     else:
         pipeline = TextPipeline(TextConfig(language=language))
         found = check_documents(documents, labels, tokenize=lambda text: pipeline.tokenize([text]).document(0))
-    return CheckedCorpus(found, tuple(_findings(found)), reading.skipped, tuple(reading.messages))
+    copies, shared = texts.copies()
+    findings = (*_findings(found), *_copy_findings(found, copies, shared))
+    return CheckedCorpus(
+        found,
+        found.long_tail,
+        dict(texts.languages.most_common()),
+        copies,
+        shared,
+        findings,
+        reading.skipped,
+        tuple(reading.messages),
+    )
+
+
+class _Texts:
+    """What is seen of texts while documents pass by: their languages, and near copies."""
+
+    def __init__(self) -> None:
+        self.languages: Counter[str] = Counter()
+        self._guess = LanguageGuesser()
+        self._finder = CopyFinder()
+        self._splits: list[str] = []
+
+    def seen(self, documents: Iterable[tuple[str, Document]]) -> Iterator[tuple[str, Document]]:
+        """The same documents, looked at."""
+        for chunk in _chunks(documents):
+            self._finder.add(plain_text(document).lower().split() for _, document in chunk)
+            for split, document in chunk:
+                self._splits.append(sys.intern(split))
+                self.languages[self._guess(plain_text(document)) or "unclear"] += 1
+                yield split, document
+
+    def copies(self) -> tuple[dict[str, int], dict[tuple[str, str], int]]:
+        """Near copies within splits, and between each two of them in the order in which they were read."""
+        within: Counter[str] = Counter()
+        between: Counter[tuple[str, str]] = Counter()
+        homes: dict[int, dict[str, None]] = {}  # the splits that each group was seen in
+        for split, group in zip(self._splits, self._finder.groups().tolist(), strict=True):
+            if group < 0:
+                continue
+            seen = homes.setdefault(group, {})
+            within[split] += split in seen
+            between.update((other, split) for other in seen if other != split)
+            seen[split] = None
+        return {split: count for split, count in within.items() if count}, dict(between)
+
+
+def _chunks(documents: Iterable[tuple[str, Document]]) -> Iterator[list[tuple[str, Document]]]:
+    iterator = iter(documents)
+    while chunk := list(islice(iterator, _CHUNK)):
+        yield chunk
+
+
+_CHUNK = 256
 
 
 def convert_corpus(
@@ -126,6 +194,19 @@ def _findings(corpus: CorpusReport) -> Iterator[str]:
     if corpus.unused_labels:
         unused = corpus.unused_labels
         yield f"{len(unused):,} labels of the taxonomy are in no document, such as {unused[0]!r}"
+
+
+def _copy_findings(
+    corpus: CorpusReport, copies: Mapping[str, int], shared: Mapping[tuple[str, str], int]
+) -> Iterator[str]:
+    """Near copies, where there are more of them than of exact ones, which have lines of their own."""
+    for name, count in copies.items():
+        if count > corpus.splits[name].duplicate_texts.count:
+            yield f"{name}: {count:,} documents are nearly the same as an earlier one"
+    for (first, second), count in shared.items():
+        exact = corpus.shared_texts.get((first, second))
+        if exact is None or count > exact.count:
+            yield f"{count:,} documents of {second} are nearly the same as one of {first}"
 
 
 def _unknown(label: UnknownLabel) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taxocaps.corpus.document import Document
+from taxocaps.corpus.frames import as_path, is_frame
 from taxocaps.corpus.label_names import LabelResolver
 from taxocaps.corpus.labels import Classes, LabelLists, collect_classes, label_matrix
 from taxocaps.corpus.readers import CorpusConfig, ReadReport
@@ -27,14 +28,14 @@ from taxocaps.workflows.bulk import Engine, EngineKind
 from taxocaps.workflows.cluster import map_on_cluster
 from taxocaps.workflows.predict import as_model
 from taxocaps.workflows.processes import map_in_processes, once
-from taxocaps.workflows.sources import Input, encoded_shard, input_files, input_shards, listed_documents
+from taxocaps.workflows.sources import encoded_shard, input_files, input_shards, listed_documents
 
 __all__ = ["evaluate", "evaluate_predictions", "evaluate_scores"]
 
 
 def evaluate(  # noqa: PLR0913 - a front door: each argument stands for itself
     model: Any,
-    documents: Input,
+    documents: Any,
     *,
     corpus: CorpusConfig | None = None,
     jobs: int | None = None,
@@ -47,7 +48,8 @@ def evaluate(  # noqa: PLR0913 - a front door: each argument stands for itself
 
     Args:
         model: The folder of a model, or a fitted classifier.
-        documents: A file or folder of labelled documents, a pattern, a list of such paths, or a store.
+        documents: A file or folder of labelled documents, a pattern, a list of such paths, a store, or a frame of
+            pandas or polars.
         corpus: How to read files.
         jobs: The number of processes, or of actors, that score documents; by default one per core. Few documents are
             scored in this process, as are those of a model without a folder.
@@ -56,6 +58,9 @@ def evaluate(  # noqa: PLR0913 - a front door: each argument stands for itself
         trust_code: Whether code that the model names may be run.
         progress: Told where the work stands.
     """
+    if is_frame(documents):
+        with as_path(documents) as path:
+            return evaluate(model, path, corpus=corpus, jobs=jobs, trust_code=trust_code, progress=progress)
     corpus, workers = corpus or CorpusConfig(), Engine(engine, jobs, address)
     files = input_files(documents, corpus)
     fitted = as_model(model, trust_code=trust_code)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from taxocaps.corpus.readers import format_of
+from taxocaps.corpus.readers import CorpusConfig, format_of
 from taxocaps.encoding.store import is_store, read_manifest
 from taxocaps.errors import FileError
 from taxocaps.explanations.explainers import describe_graph, describe_rows
 from taxocaps.explanations.explanation import GraphNode, MatrixRow
-from taxocaps.files import atomic_text, is_decodable, read_text, refuse_same_file
+from taxocaps.files import atomic_text, is_decodable, refuse_same_file
 from taxocaps.graph.config import GraphConfig
 from taxocaps.graph.document_graph import GraphOfWords
 from taxocaps.progress import Progress, silent
@@ -86,7 +86,7 @@ def inspect_document(
     if out is not None and os.path.exists(text_or_file):  # noqa: PTH110
         refuse_same_file(Path(text_or_file), out)
     if id is None:
-        title, text = _read(text_or_file, config.corpus.encoding)
+        title, text = _read(text_or_file, config.corpus)
         graph = graph_of_words(text, config)
     else:
         title, graph = id, _graph(_find(Path(text_or_file), id, config), config)
@@ -116,10 +116,11 @@ def _find(corpus: Path, id: str, config: EncodeConfig) -> Tokens:
     return pipeline.reread(tokens) if is_raw else tokens
 
 
-def _read(text_or_file: str, encoding: str) -> tuple[str, str]:
+def _read(text_or_file: str, corpus: CorpusConfig) -> tuple[str, str]:
     """A title and the text. One word that looks like a path but is none is taken for a mistyped path."""
+    as_text = corpus.replace(format="text")
     if text_or_file == "-":
-        return "Standard input", read_text(Path("-"), encoding)
+        return "Standard input", find_document(Path("-"), corpus=as_text).text
     if not text_or_file.strip():
         raise FileError("the text is empty; give a text, a file, or - for standard input")
     path = Path(text_or_file)
@@ -131,7 +132,7 @@ def _read(text_or_file: str, encoding: str) -> tuple[str, str]:
         return " ".join(text_or_file.split()[:8]) + " …", text_or_file
     if path.exists() and _is_of_documents(path):
         raise FileError(f"{path}: is a file of documents; choose one of them with --id")
-    return path.name, read_text(path, encoding)
+    return path.name, find_document(path, corpus=as_text).text
 
 
 def _is_of_documents(path: Path) -> bool:

@@ -327,12 +327,13 @@ class _Learner:
             own, on = model.own_scores(documents), "test documents"
         else:
             everything, lists = self._data.labelled("train")
-            documents, labels = _selected(everything, judged), [list(lists)[row] or () for row in judged.tolist()]
+            listed = list(lists)
+            documents, labels = _selected(everything, judged), [listed[row] for row in judged.tolist()]
         if not len(documents):
             return None
-        given = (self._start.own_scores(documents), own)
-        lists = [_labels(one, documents, scores) for one, scores in zip((self._start, model), given, strict=True)]
-        return compare([found or () for found in labels], *lists, on=on)
+        truth = [tuple(found or ()) for found in labels]
+        given = ((self._start, self._start.own_scores(documents)), (model, own))
+        return compare(truth, *(_labels(one, documents, scores, truth) for one, scores in given), on=on)
 
 
 def _selected(documents: EncodedDocuments, rows: NDArray[np.int64]) -> EncodedDocuments:
@@ -340,8 +341,16 @@ def _selected(documents: EncodedDocuments, rows: NDArray[np.int64]) -> EncodedDo
     return replace(documents.select(rows), documents=[listed[row] for row in rows.tolist()])
 
 
-def _labels(model: FittedModel, documents: EncodedDocuments, own: NDArray[np.float32]) -> list[tuple[str, ...]]:
-    return [tuple(one.label for one in found.labels) for found in model.predictions(list(documents.documents), own)]
+def _labels(
+    model: FittedModel, documents: EncodedDocuments, own: NDArray[np.float32], truth: Sequence[Sequence[str]]
+) -> list[tuple[str, ...]]:
+    """The labels that a model gives, but for added ancestors that no document carries, as `FittedModel.evaluate`."""
+    carried = {name for name, count in zip(model.classes.names, model.counts.tolist(), strict=True) if count}
+    carried.update(*truth)
+    return [
+        tuple(one.label for one in found.labels if one.label in carried or one.unseen)
+        for found in model.predictions(list(documents.documents), own)
+    ]
 
 
 def compare(

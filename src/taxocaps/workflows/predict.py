@@ -3,7 +3,7 @@
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -12,6 +12,7 @@ from typing import Any, overload
 
 from taxocaps._version import __version__
 from taxocaps.corpus.document import Document
+from taxocaps.corpus.frames import frame_documents, is_frame
 from taxocaps.corpus.readers import CorpusConfig, ReadReport
 from taxocaps.corpus.remote import is_url
 from taxocaps.corpus.shards import InputFile
@@ -20,7 +21,7 @@ from taxocaps.encoding.store import is_store
 from taxocaps.errors import ConfigError, ModelError
 from taxocaps.files import atomic_text, digest, refuse_same_file
 from taxocaps.progress import Progress, silent
-from taxocaps.results import Prediction
+from taxocaps.results import Prediction, Predictions
 from taxocaps.scorers.decision import DecisionOptions
 from taxocaps.scorers.model import FittedModel
 from taxocaps.scorers.persistence import load_model, save_model
@@ -71,7 +72,7 @@ def predict(
     corpus: CorpusConfig | None = None,
     trust_code: bool = False,
     **options: Any,
-) -> Iterator[Prediction]: ...
+) -> Predictions: ...
 
 
 @overload
@@ -94,13 +95,13 @@ def predict(
     corpus: CorpusConfig | None = None,
     trust_code: bool = False,
     **options: Any,
-) -> Iterator[Prediction] | PredictReport:
+) -> Predictions | PredictReport:
     """Label documents: as a stream, of which a few hundred are in memory at a time, or in bulk to files.
 
     Args:
         model: The folder of a model, or a fitted classifier.
         documents: A file, folder or store of documents, a pattern such as `news/*.jsonl`, or a list of such paths; or,
-            without `output`, texts, lists of ready tokens, or documents.
+            without `output`, texts, lists of ready tokens, documents, or a frame of pandas or polars.
         output: The file or folder to write, see `predict_file`; by default labels are returned as they are found.
         corpus: How to read files.
         trust_code: Whether code that the model names may be run.
@@ -108,7 +109,7 @@ def predict(
             `engine`, `address`, `format`, `overwrite` and `progress`, see `predict_file`.
 
     Returns:
-        The labels of each document, or with `output` a report.
+        The labels of each document, one after the other or as a frame (`Predictions`), or with `output` a report.
     """
     is_path = isinstance(documents, str | Path) or _is_paths(documents)
     if output is not None:
@@ -121,8 +122,9 @@ def predict(
     files = input_files(documents, corpus) if is_path else []
     fitted = as_model(model, trust_code=trust_code)
     if is_path:
-        return _predictions(fitted, _streams(files, fitted, corpus, ReadReport()), wanted)
-    return predict_documents(fitted, map(_as_document, documents), wanted)
+        return Predictions(_predictions(fitted, _streams(files, fitted, corpus, ReadReport()), wanted))
+    given = frame_documents(documents, corpus) if is_frame(documents) else map(_as_document, documents)
+    return Predictions(predict_documents(fitted, given, wanted))
 
 
 _BULK = ("jobs", "engine", "address", "format", "overwrite", "progress")
@@ -155,6 +157,7 @@ def predict_file(  # noqa: PLR0913 - a front door: each argument stands for itse
     overwrite: bool = False,
     trust_code: bool = False,
     progress: Progress = silent,
+    show: Callable[[Prediction], None] | None = None,
 ) -> PredictReport:
     """Label the documents of files or a store, in several processes or on a cluster, and write the labels.
 
@@ -178,6 +181,7 @@ def predict_file(  # noqa: PLR0913 - a front door: each argument stands for itse
         overwrite: Begin anew where another run was interrupted, or has filled a folder.
         trust_code: Whether code that the model names may be run.
         progress: Told how many documents are done, how fast, and how long it will take.
+        show: Prints labels in place of JSON where `output` is `-`.
 
     Raises:
         UnfinishedError: If some shards cannot be read, after all others are done.
@@ -189,7 +193,9 @@ def predict_file(  # noqa: PLR0913 - a front door: each argument stands for itse
     if corpus.keep and is_store(files[0]):
         raise ConfigError(f"{files[0]}: a store has no fields to keep but ids; give the documents, or leave out --keep")
     if _is_stream(output):
-        totals = _predict_stream(as_model(model, trust_code=trust_code), files, output, options, corpus, progress)
+        fitted, totals = as_model(model, trust_code=trust_code), Totals()
+        rows = _rows(fitted, _streams(files, fitted, corpus, totals.reading), options)
+        _write_stream(rows, output, totals, progress, show if str(output) == "-" else None)
     else:
         with ExitStack() as stack:
             local = stack.enter_context(staged(output, overwrite=overwrite)) if is_url(output) else output
@@ -215,24 +221,25 @@ def _is_stream(output: Path | str) -> bool:
     return str(output) == "-" or (path.exists() and not path.is_file() and not path.is_dir())
 
 
-def _predict_stream(
-    model: FittedModel,
-    files: Sequence[InputFile],
+def _write_stream(
+    rows: Iterable[Row],
     output: Path | str,
-    options: DecisionOptions | None,
-    corpus: CorpusConfig,
+    totals: Totals,
     progress: Progress,
-) -> Totals:
-    totals = Totals()
+    show: Callable[[Prediction], None] | None,
+) -> None:
     with atomic_text(Path(output)) if str(output) != "-" else nullcontext(sys.stdout) as file:
-        for document, prediction in _rows(model, _streams(files, model, corpus, totals.reading), options):
-            file.write(as_json(prediction, prediction.id, document.kept))
+        for document, prediction in rows:
+            if show is not None:
+                show(prediction)
+            else:
+                file.write(as_json(prediction, prediction.id, document.kept))
             _count(totals.counts, document, prediction)
             if totals.counts["documents"] % _CHUNK == 0:
                 file.flush()  # whoever reads a pipe is waiting
                 progress(_STAGE, totals.counts["documents"])
-    progress(_STAGE, totals.counts["documents"], totals.counts["documents"])
-    return totals
+    done = totals.counts.get("documents", 0)
+    progress(_STAGE, done, done)
 
 
 @dataclass(frozen=True)

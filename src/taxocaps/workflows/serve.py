@@ -14,8 +14,9 @@ import numpy as np
 
 from taxocaps.compiled import expect_much_work
 from taxocaps.corpus.document import Document, document_name
+from taxocaps.corpus.document_files import DOCUMENT_SUFFIXES, text_of
 from taxocaps.corpus.readers import CorpusConfig, read_documents
-from taxocaps.errors import ConfigError, CorpusError
+from taxocaps.errors import ConfigError, CorpusError, FileError
 from taxocaps.explanations.explain import ExplainOptions, explain_document
 from taxocaps.explanations.explanation import Explanation
 from taxocaps.feedback.store import FeedbackStore, Suggestion, feedback_path
@@ -38,6 +39,7 @@ __all__ = [
     "ServedModel",
     "answer_jobs",
     "arrange_queue",
+    "document_text",
     "load_models",
     "load_served",
     "make_document",
@@ -246,6 +248,18 @@ def make_jobs(documents: Sequence[Mapping[str, Any]], options: DecisionOptions, 
     """
     made = [make_document(document, str(position)) for position, document in enumerate(documents, 1)]
     return [LabelJob(tuple(made[start : start + most]), options) for start in range(0, len(made), most)]
+
+
+def document_text(content: bytes, name: str) -> str:
+    """The text of a file that a client has sent.
+
+    Raises:
+        FileError: If it is damaged or has no text, or the suffix of its name is not that of a document.
+    """
+    suffix = Path(name).suffix.lower()
+    if suffix not in DOCUMENT_SUFFIXES:
+        raise FileError(f"{name}: is none of {', '.join(DOCUMENT_SUFFIXES)}; send the text itself")
+    return text_of(content, suffix, name)
 
 
 def make_document(given: Mapping[str, Any], name: str | None = None) -> Document:

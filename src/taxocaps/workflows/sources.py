@@ -11,7 +11,7 @@ import numpy as np
 
 from taxocaps.corpus import shards
 from taxocaps.corpus.document import Document
-from taxocaps.corpus.readers import CorpusConfig, ReadReport, read_documents
+from taxocaps.corpus.readers import CorpusConfig, ReadReport, describe_file, read_documents
 from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
 from taxocaps.encoding.store import is_store, open_store, read_manifest
 from taxocaps.errors import CorpusError
@@ -30,6 +30,7 @@ __all__ = [
     "listed_documents",
     "open_documents",
     "read_source",
+    "recognised_lines",
 ]
 
 Input = Path | str | Sequence[Path | str]
@@ -170,6 +171,13 @@ def _selected(store: EncodedDocuments, start: int, stop: int, size: int) -> Iter
     for begin in range(start, stop, size):
         part = store.select(np.arange(begin, min(begin + size, stop)))
         yield replace(part, documents=list(islice(listing, len(part))))
+
+
+def recognised_lines(given: Input, corpus: CorpusConfig | None = None, *, unusual: bool = False) -> Iterator[str]:
+    """What was recognised in the first few files of an input, in one line each for people; nothing of stores."""
+    for path in input_files(given, corpus)[:3]:
+        if isinstance(path, Path) and not is_store(path) and (line := describe_file(path, corpus, unusual=unusual)):
+            yield line
 
 
 def listed_documents(path: Path, corpus: CorpusConfig | None = None) -> Iterator[Document]:

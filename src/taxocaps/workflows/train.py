@@ -14,17 +14,27 @@ from taxocaps.catalogue.models import find_model
 from taxocaps.catalogue.presets import slow_members
 from taxocaps.config import fingerprint, merge
 from taxocaps.corpus.document import Document
+from taxocaps.corpus.frames import as_path, is_frame
 from taxocaps.corpus.label_changes import TaxonomyChanges
 from taxocaps.corpus.label_names import NamedBy, describe_counts
-from taxocaps.corpus.labels import Classes, LabelLists, collect_classes, label_matrix, resolve_labels, unseen_labels
+from taxocaps.corpus.labels import (
+    Classes,
+    LabelLists,
+    collect_classes,
+    label_matrix,
+    resolve_labels,
+    taxonomy_of,
+    unseen_labels,
+)
 from taxocaps.corpus.readers import CorpusConfig, read_documents
 from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
 from taxocaps.encoding.store import is_store, read_manifest, write_store
 from taxocaps.errors import ConfigError, CorpusError
 from taxocaps.files import check_exists
 from taxocaps.metrics.evaluation import Evaluation
+from taxocaps.notebook import table
 from taxocaps.progress import Progress, silent
-from taxocaps.report.tables import model_card
+from taxocaps.report.tables import model_card, validated_on
 from taxocaps.report.training_page import training_page
 from taxocaps.results import ModelCard
 from taxocaps.scorers.base import Examples, FitContext, Scorer, make_scorer
@@ -36,7 +46,8 @@ from taxocaps.taxonomy.tree import Taxonomy
 from taxocaps.workflows.config import RUN_KEYS, RunConfig, check_same, refuse_both, resolve_run_config
 from taxocaps.workflows.evaluate import evaluate_scores
 from taxocaps.workflows.folders import Existing, TrainingFolder, read_versions
-from taxocaps.workflows.sources import open_documents
+from taxocaps.workflows.parts import AUTO, NONE, Division, divide, part_of
+from taxocaps.workflows.sources import open_documents, recognised_lines
 from taxocaps.workflows.trained_on import Corrections, TrainedOn, write_trained_on
 
 __all__ = ["TrainFiles", "TrainReport", "TrainingData", "add_pages", "check_corpus_options", "like_model", "train"]
@@ -44,7 +55,7 @@ __all__ = ["TrainFiles", "TrainReport", "TrainingData", "add_pages", "check_corp
 
 @dataclass(frozen=True)
 class TrainFiles:
-    """What a model is trained from; documents are files in any format, or stores.
+    """What a model is trained from; documents are files in any format, stores, or frames of pandas or polars.
 
     Attributes:
         train: Labelled documents.
@@ -54,13 +65,17 @@ class TrainFiles:
             By default training documents are held out, or scored out of fold.
         test: Documents that the finished model is measured on.
         start: The folder of a model to start from.
+        split_by: How documents of `train` become validation and test documents where no others are given: `auto`, or
+            the name of a field with dates or numbers (see `workflows.parts.divide`); `none` or None leaves all of them
+            for training.
     """
 
-    train: Path
+    train: Any
     taxonomy: Any = None
-    dev: Path | None = None
-    test: Path | None = None
+    dev: Any = None
+    test: Any = None
     start: Path | None = None
+    split_by: str | None = None
 
 
 @dataclass(frozen=True)
@@ -85,9 +100,16 @@ class TrainReport:
     test: Evaluation | None
     lost: tuple[str, ...] = ()
 
+    def _repr_html_(self) -> str:
+        where = "test documents" if self.test else validated_on(self.card)
+        parts = ", ".join(f"{count:,} {name}" for name, count in self.card.documents.items())
+        facts = (("model", self.card.model), ("documents", parts), ("labels", self.card.labels), ("folder", self.out))
+        about = table(("", ""), facts, f"trained in {self.seconds:.0f} s; below, how good it is on the {where}")
+        return about + (self.test or self.validation)._repr_html_()
+
 
 def train(  # noqa: PLR0913 - a front door: each argument stands for itself
-    files: TrainFiles | Path | str,
+    files: Any,
     out: Path | str,
     config: RunConfig | None = None,
     *,
@@ -105,7 +127,8 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
     Checkpoints lie there, too. When training is interrupted they stay, and another run can continue from there.
 
     Args:
-        files: What the model is trained from, or the path of labelled documents.
+        files: What the model is trained from (`TrainFiles`), or the labelled documents alone: a path, or a frame of
+            pandas or polars.
         out: The folder to make.
         config: The options of all stages; by default those of the default model, changed by `options`.
         existing: What to do about a model or an interrupted run in `out`: refuse to train, `resume` the run, which
@@ -122,26 +145,28 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
     """
     began = time.monotonic()
     files, options = _files(files, options)
+    if any(map(is_frame, (files.train, files.dev, files.test))):
+        how = {"existing": existing, "keep": keep, "trust_code": trust_code, "progress": progress, "tell": tell}
+        with as_path(files.train) as documents, as_path(files.dev) as dev, as_path(files.test) as test:
+            return train(replace(files, train=documents, dev=dev, test=test), out, config, **how, **options)
     _check_paths(files)
     refuse_both(config, options)
     config = config or resolve_run_config(options=options, start=files.start, beside=_BESIDE)
-    if config.start is not None:
-        raise ConfigError(
-            f"{config.start}: is the folder of a model; name a model, or give --from to start from this one"
-        )
-    check_corpus_options(files, config)
+    _check_run(files, config)
     start = load_model(files.start, trust_code=trust_code) if files.start else None
     if start is not None:
         config = like_model(start, config)
     taxonomy = as_taxonomy(files.taxonomy) if files.taxonomy is not None else start.classes.taxonomy if start else None
-    state = [config.as_mapping(), taxonomy.fingerprint if taxonomy else None, str(files.start)]
+    state = [config.as_mapping(), taxonomy.fingerprint if taxonomy else None, str(files.start), files.split_by]
     with TrainingFolder(Path(out), fingerprint(state), existing, keep=keep) as folder:
+        has_test = files.test is not None
         if not folder.is_first_process:
             files = replace(
                 files, test=None, **{name: path for name, path in folder.stores().items() if name != "test"}
             )
         run = TrainingData(files, config, folder.work, progress)
         folder.check_sources(run.encode(tell))
+        run.divide(has_test=has_test)
         changes = TaxonomyChanges(start.classes.taxonomy, taxonomy) if start and taxonomy else None
         run.resolve_labels(taxonomy, start, changes)
         _tell_labels(run, start, changes, tell)
@@ -150,24 +175,30 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
         model = run.fit(start, context)
         if not folder.is_first_process:
             return None
-        test = run.evaluate(model)
-        model = replace(model, metrics={**model.metrics, **run.metrics(test)})
-        assert model.validation is not None
-        seconds, lost = time.monotonic() - began, _became("removed", start, changes)
-        report = TrainReport(str(out), model.card(), seconds, run.unknown, model.validation, test, lost)
-        write_trained_on(TrainedOn.now(run.paths, config.corpus), folder.result, Path(out))
-        save_model(model, folder.result)
-        add_pages(model, folder.result, folder.work)
+        report = _saved(run, model, folder, Path(out), _became("removed", start, changes))
         folder.publish()
-    return report
+    return replace(report, seconds=time.monotonic() - began)
+
+
+def _saved(
+    run: "TrainingData", model: FittedModel, folder: TrainingFolder, out: Path, lost: tuple[str, ...]
+) -> TrainReport:
+    """Measure a fitted model and write its folder."""
+    test = run.evaluate(model)
+    model = replace(model, metrics={**model.metrics, **run.metrics(test)})
+    assert model.validation is not None
+    write_trained_on(TrainedOn.now(run.lasting_paths, run.corpus), folder.result, out)
+    save_model(model, folder.result)
+    add_pages(model, folder.result, folder.work)
+    return TrainReport(str(out), model.card(), 0.0, run.unknown, model.validation, test, lost)
 
 
 def _tell_labels(
     run: "TrainingData", start: FittedModel | None, changes: TaxonomyChanges | None, tell: Callable[[str], None]
 ) -> None:
     """Say how the labels of documents were found, and what became of those of the model to start from."""
-    if set(run.named_by) > {"id"}:
-        tell(f"labels of documents: {describe_counts(run.named_by)}")
+    for line in run.describe():
+        tell(line)
     for kind in ("renamed", "merged", "split", "removed"):
         if labels := _became(kind, start, changes):
             more = f" and {len(labels) - _TOLD:,} more" if len(labels) > _TOLD else ""
@@ -194,12 +225,12 @@ def _tell_what_is_missing(model: str, tell: Callable[[str], None]) -> None:
         tell(f"{model} joins linear models; with the extra `networks` and --time 1h it tries {names}, too")
 
 
-_FILES = ("taxonomy", "dev", "test", "start")
+_FILES = ("taxonomy", "dev", "test", "start", "split_by")
 _BESIDE = (*_FILES, "existing", "keep", "trust_code", "progress", "tell")
 """What `train` takes by name beside options."""
 
 
-def _files(files: TrainFiles | Path | str, options: Mapping[str, Any]) -> tuple[TrainFiles, dict[str, Any]]:
+def _files(files: Any, options: Mapping[str, Any]) -> tuple[TrainFiles, dict[str, Any]]:
     given = {key: options[key] for key in _FILES if options.get(key) is not None}
     others = {key: value for key, value in options.items() if key not in _FILES}
     if isinstance(files, TrainFiles):
@@ -208,8 +239,12 @@ def _files(files: TrainFiles | Path | str, options: Mapping[str, Any]) -> tuple[
                 f"{next(iter(given))} is part of TrainFiles; give it there, or a path in place of TrainFiles"
             )
         return files, others
-    paths = {key: Path(value) for key, value in given.items() if key != "taxonomy"}
-    return TrainFiles(Path(files), given.get("taxonomy"), **paths), others
+    paths = {key: _path(given[key]) for key in ("dev", "test", "start") if key in given}
+    return TrainFiles(_path(files), given.get("taxonomy"), **paths, split_by=given.get("split_by")), others
+
+
+def _path(given: Any) -> Any:
+    return given if is_frame(given) else Path(given)
 
 
 def check_corpus_options(files: TrainFiles, config: RunConfig) -> None:
@@ -230,6 +265,31 @@ def _check_paths(files: TrainFiles) -> None:
             check_exists(Path(path))
     if files.start is not None:
         read_versions(files.start)
+    if files.split_by not in (None, NONE, AUTO):
+        _check_field(files)
+
+
+def _check_field(files: TrainFiles) -> None:
+    """Parts by a field leave no room for others, and need the documents themselves."""
+    if files.dev is not None or files.test is not None:
+        raise ConfigError(
+            f"--split-by {files.split_by} makes validation and test documents; leave out --dev and --test"
+        )
+    if is_store(files.train):
+        raise CorpusError(f"{files.train}: is a store, which has no field '{files.split_by}'; give the documents")
+
+
+def _check_run(files: TrainFiles, config: RunConfig) -> None:
+    """Refuse options that do not go together; only the process that reads the documents knows their fields."""
+    if config.start is not None:
+        raise ConfigError(
+            f"{config.start}: is the folder of a model; name a model, or give --from to start from this one"
+        )
+    check_corpus_options(files, config)
+    devices = getattr(getattr(config.options, "training", None), "devices", None) or 1
+    several = devices > 1 or int(os.environ.get("WORLD_SIZE", "1")) > 1
+    if several and files.split_by not in (None, NONE, AUTO):
+        raise ConfigError(f"--split-by {files.split_by} is for one process; give --dev and --test as files instead")
 
 
 def like_model(start: FittedModel, config: RunConfig) -> RunConfig:
@@ -277,6 +337,8 @@ class TrainingData:
         self._documents: dict[str, EncodedDocuments] = {}
         self._lists: dict[str, LabelLists] = {}
         self._labels: dict[str, Any] = {}
+        self._values: list[Any] = []
+        self._division: Division | None = None
         self._origins: Mapping[str, str] = {}
         self.unknown: Counter[str] = Counter()
         self.named_by: Counter[NamedBy] = Counter()
@@ -284,6 +346,9 @@ class TrainingData:
     def encode(self, tell: Callable[[str], None]) -> dict[str, str]:
         """Encode the documents of all parts; returns the hashes of what they were made from."""
         hashes = {}
+        for path in dict.fromkeys(self.paths.values()):
+            for line in recognised_lines(path, self._config.corpus):
+                tell(line)
         for name, path in reversed(self.paths.items()):  # corrections of none of the others belong to the first
             if is_store(path):
                 store, corpus = path, self._corpus(name)
@@ -293,6 +358,44 @@ class TrainingData:
             hashes[name] = str(read_manifest(store)["hashes"].get("source"))
         self._documents = {name: self._documents[name] for name in self.paths}
         return hashes
+
+    def divide(self, *, has_test: bool) -> None:
+        """Divide the training documents into parts, if that is wanted; `has_test` says if others are for the test."""
+        split_by, whole = self._files.split_by, self._documents["train"]
+        if split_by in (None, NONE):
+            return
+        try:
+            self._division = divide(whole, split_by, self._values, has_test=has_test, seed=self._config.seed)
+        except CorpusError as error:
+            raise CorpusError(f"{self._files.train}: {error}") from error
+        if self._division is not None:
+            parts = {name: part_of(whole, rows) for name, rows in self._division.rows.items()}
+            self._documents = {**parts, **{key: value for key, value in self._documents.items() if key != "train"}}
+
+    def describe(self) -> Iterator[str]:
+        """What was found in the files, in lines for people."""
+        count = sum(map(len, self._documents.values()))
+        parts = ", ".join(f"{len(self._documents[name]):,} {_PURPOSES[name]}" for name in self._documents)
+        how = f" ({self._division.how})" if self._division is not None else ""
+        yield f"{count:,} documents, {len(self._used):,} labels: {parts}{how}"
+        if set(self.named_by) > {"id"}:
+            yield f"labels of documents: {describe_counts(self.named_by)}"
+
+    @property
+    def corpus(self) -> CorpusConfig:
+        """How documents are read."""
+        return self._config.corpus
+
+    @property
+    def lasting_paths(self) -> dict[str, Path]:
+        """Where the documents of each part can be read again; those that were drawn at random are not told apart."""
+        parts = self._division.rows if self._division is not None and self._division.is_by_field else ()
+        return {**dict.fromkeys(parts, self._files.train), **self.paths}
+
+    @property
+    def _used(self) -> set[str]:
+        """The labels that documents carry."""
+        return {label for lists in self._lists.values() for labels in lists for label in labels or ()}
 
     def resolve_labels(
         self, taxonomy: Taxonomy | None, start: FittedModel | None, changes: TaxonomyChanges | None = None
@@ -312,10 +415,10 @@ class TrainingData:
         now = {} if changes is None else {old: new[0] for old, new in changes.successors.items() if len(new) == 1}
         tree = taxonomy.with_labels(older) if taxonomy is not None else None
         for name, documents in self._documents.items():
-            path = self.paths[name]
+            path = self.paths.get(name, self._files.train)
             found = [tuple(now.get(one, one) for one in document.labels or ()) for document in documents.documents]
             if not any(found):
-                raise CorpusError(f"{path}: no document carries a label (field '{self._config.corpus.labels_field}')")
+                raise CorpusError(f"{path}: no document carries a label; name the field with labels: --labels-field")
             self._lists[name] = found
             if tree is None:
                 self.named_by["id"] += sum(map(len, found))
@@ -328,8 +431,8 @@ class TrainingData:
                 self.unknown.update(resolved.unknown)
                 self.named_by.update(resolved.named_by)
         learned = [labels or () for part in self._learned_parts for labels in self._lists[part]]
-        if tree is None:  # a flat list of the labels that can be learned
-            tree = Taxonomy.from_edges((), labels=sorted(set(older).union(*learned)))
+        if tree is None:  # the labels that can be learned are all there are
+            tree = taxonomy_of(set(older).union(*learned), options.path_separator)
         unseen = unseen_labels(tree) if taxonomy is not None and self._config.options.gives_unseen else ()
         names = collect_classes([*learned, older, unseen], tree, options.ancestors)
         self.classes = Classes(names, tree)
@@ -415,11 +518,21 @@ class TrainingData:
         is_shared = paths.count(self.paths[name]) > 1 and corpus.split is None
         return corpus.replace(split=name) if is_shared else corpus
 
+    def _read(self, name: str, path: Path) -> Iterator[Document]:
+        """The documents of a part; what the field says that they are divided by is noted."""
+        field, corpus = self._files.split_by, self._corpus(name)
+        if name != "train" or field in (None, NONE, AUTO):
+            yield from read_documents(path, corpus)
+            return
+        for document in read_documents(path, corpus.replace(keep=field)):
+            self._values.append((document.kept or {}).get(field))
+            yield document
+
     def _write_store(self, name: str, path: Path, tell: Callable[[str], None]) -> Path:
         folder = self._folder / "stores" / name
         folder.mkdir(parents=True, exist_ok=True)
         write_store(
-            self._corrected(name, read_documents(path, self._corpus(name))),
+            self._corrected(name, self._read(name, path)),
             self._encoder,
             folder,
             cache=self._folder / "tokens" / name,
@@ -441,6 +554,9 @@ class TrainingData:
 def _later(documents: Callable[[], Iterable[Document]]) -> Iterator[Document]:
     """Documents that are only known when all before them have been read."""
     yield from documents()
+
+
+_PURPOSES = {"train": "to learn from", "dev": "for validation", "test": "for the test"}
 
 
 @dataclass(frozen=True)

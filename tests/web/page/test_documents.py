@@ -82,3 +82,12 @@ def test_tables_with_tabs_and_cells_that_look_like_formulas(open_page):
     assert found[0] == [{"id": "=1+1", "text": "a\tb"}, {"id": "-2", "text": "d, e"}]
     rows = [(row["id"], row["label"], row["score"]) for row in csv.DictReader(found[1].splitlines())]
     assert rows == [("'=1+1", "'@b", "-0.5"), ("'-2", "'@b", "-0.5")]
+
+
+def test_a_web_page_and_a_damaged_pdf_are_no_raw_bytes(open_page):
+    page = open_page(errors=1)  # the browser itself notes the answer that is an error
+    content = "<html><script>alert(1)</script><body><p>The striker</p> scored für uns.</body></html>".encode()
+    page.set_input_files("#file", {"name": "news.html", "mimeType": "text/html", "buffer": content})
+    page.wait_for_function("() => document.getElementById('text').value === 'The striker\\nscored für uns.'")
+    page.set_input_files("#file", {"name": "scan.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.4 damaged"})
+    page.wait_for_selector("#error:has-text('scan.pdf: cannot be read as PDF')", state="attached")

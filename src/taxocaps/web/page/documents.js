@@ -1,6 +1,8 @@
-// Files as documents { id, text }, read here and not by the server: a text file is one, JSON lines, CSV and TSV are many.
+// Files as documents { id, text }: a text file is one, JSON lines, CSV and TSV are many. They are read here and not by the
+// server, which only makes texts of PDF, DOCX and HTML files.
 
 import { counted } from "./dom.js";
+import { ask } from "./server.js";
 
 const MOST_BYTES = 20_000_000;
 const MOST_DOCUMENTS = 1_000;
@@ -8,16 +10,26 @@ const MOST_DOCUMENTS = 1_000;
 // Returns { documents, left }: `left` counts those beyond the limit of the page.
 export async function readFile(file) {
   if (file.size > MOST_BYTES) throw new Error(`${file.name} is larger than 20 MB; use the command taxocaps predict.`);
-  let text;
-  try {
-    text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
-  } catch {
-    throw new Error(`${file.name} is not a text in UTF-8.`);
-  }
-  const parse = PARSERS[file.name.split(".").pop().toLowerCase()] ?? (() => [{ id: file.name, text }]);
+  const suffix = file.name.split(".").pop().toLowerCase();
+  const text = await (BY_SERVER.has(suffix) ? textByServer(file) : plainText(file));
+  const parse = PARSERS[suffix] ?? (() => [{ id: file.name, text }]);
   const found = parse(text, file.name).map((one, index) => ({ ...one, id: one.id || String(index + 1) }));
   if (!found.length) throw new Error(`${file.name} has no documents.`);
   return { documents: found.slice(0, MOST_DOCUMENTS), left: Math.max(0, found.length - MOST_DOCUMENTS) };
+}
+
+async function plainText(file) {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
+  } catch {
+    throw new Error(`${file.name} is not a text in UTF-8.`);
+  }
+}
+
+async function textByServer(file) {
+  const bytes = new Uint8Array(await file.arrayBuffer()), parts = [];
+  for (let start = 0; start < bytes.length; start += 32_768) parts.push(String.fromCharCode(...bytes.subarray(start, start + 32_768)));
+  return (await ask("v1/text", { name: file.name, content: btoa(parts.join("")) })).text;
 }
 
 export function parseJsonLines(text, name) {
@@ -61,6 +73,8 @@ function tableRows(text, name, separator) {
   }
   return rows;
 }
+
+const BY_SERVER = new Set(["pdf", "docx", "html", "htm"]);
 
 const PARSERS = {
   jsonl: parseJsonLines,

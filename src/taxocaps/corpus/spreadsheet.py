@@ -1,0 +1,65 @@
+"""Spreadsheets (.xlsx): the first sheet, with a header and one document per row (needs the extra `documents`)."""
+
+import datetime
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from taxocaps.corpus.readers import CorpusConfig, Reader, Record, check_table, location
+from taxocaps.errors import CorpusError, FileError
+from taxocaps.files import COMPRESSIONS
+from taxocaps.registry import import_extra
+from taxocaps.untrusted import check_archive
+
+__all__ = ["READER", "read_xlsx"]
+
+
+def read_xlsx(path: Path, config: CorpusConfig) -> Iterator[Record]:
+    """Yield the rows of the first sheet; dates become texts such as 2024-05-31, and empty rows are left out."""
+    openpyxl = import_extra("openpyxl", "reading spreadsheets")
+    if path.suffix.lower() in COMPRESSIONS:
+        raise FileError(f"{path}: spreadsheets are compressed internally; unpack it first")
+    check_archive(path)
+    try:
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    except Exception as error:  # openpyxl raises whatever its parsers do
+        raise FileError(f"{path}: cannot be read as a spreadsheet: {' '.join(str(error).split())}") from error
+    try:
+        yield from _records(path, book.worksheets[0], config)
+    finally:
+        book.close()
+
+
+READER = Reader(read_xlsx, (".xlsx",), has_columns=True, is_binary=True)
+
+
+def _records(path: Path, sheet: Any, config: CorpusConfig) -> Iterator[Record]:
+    rows = ((number, row) for number, row in _rows(path, sheet) if any(cell is not None for cell in row))
+    number, header = next(rows, (1, ()))
+    names = ["" if cell is None else str(cell).strip() for cell in header]
+    if names and (problem := check_table(names, config)):
+        raise CorpusError(f"{location(path, 'row', number)}: {problem}")
+    for number, row in rows:
+        cells = {name: _value(cell) for name, cell in zip(names, row, strict=False) if name}
+        yield Record(location(path, "row", number), {**dict.fromkeys(filter(None, names)), **cells})
+
+
+def _rows(path: Path, sheet: Any) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    rows = sheet.iter_rows(values_only=True)
+    number = 0
+    while True:
+        try:
+            row = next(rows, None)
+        except Exception as error:  # a damaged sheet, of whose rows some were read
+            raise FileError(f"{path}: cannot be read on after row {number}: {' '.join(str(error).split())}") from error
+        if row is None:
+            return
+        number += 1
+        yield number, row
+
+
+def _value(cell: Any) -> Any:
+    """A cell as a field: numbers of texts and labels are texts, too."""
+    if isinstance(cell, datetime.datetime | datetime.date | datetime.time):
+        return cell.isoformat()
+    return cell if cell is None or isinstance(cell, str) else str(cell)
