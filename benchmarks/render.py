@@ -1,4 +1,4 @@
-"""Make docs/results.md and the table of the README out of the results: the paper's tables and figures, and what the paper does not have.
+"""Make docs/results.md and a table of the README out of the results: the paper's tables and figures, and more.
 
     python benchmarks/render.py
     python benchmarks/render.py --check      # write nothing; fail if a page is not what the results say

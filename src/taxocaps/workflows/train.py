@@ -146,7 +146,13 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
     began = time.monotonic()
     files, options = _files(files, options)
     if any(map(is_frame, (files.train, files.dev, files.test))):
-        how = {"existing": existing, "keep": keep, "trust_code": trust_code, "progress": progress, "tell": tell}
+        how: dict[str, Any] = {
+            "existing": existing,
+            "keep": keep,
+            "trust_code": trust_code,
+            "progress": progress,
+            "tell": tell,
+        }
         with as_path(files.train) as documents, as_path(files.dev) as dev, as_path(files.test) as test:
             return train(replace(files, train=documents, dev=dev, test=test), out, config, **how, **options)
     _check_paths(files)
