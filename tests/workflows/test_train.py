@@ -174,7 +174,7 @@ def test_a_split_by_name_wins_over_the_parts(train_it, toy_files):
 
 def test_one_file_for_several_parts_needs_the_field(train_it, write):
     path = write(Document("cats chase mice", labels=("a",)))
-    with pytest.raises(CorpusError, match=r"documents\.jsonl: no document of the split 'train'"):
+    with pytest.raises(CorpusError, match=r"documents\.jsonl: no document of the split 'test'"):
         train_it(files=TrainFiles(path, test=path))
 
 
@@ -284,12 +284,12 @@ def test_people_are_told_where_the_work_stands(train_it):
     stages, messages = {}, []
     train_it(progress=lambda stage, done, total=None, note="": stages.setdefault(stage, note), tell=messages.append)
     assert list(stages) == [
-        "reading documents",
-        "encoding documents",
-        "reading validation documents",
-        "encoding validation documents",
         "reading test documents",
         "encoding test documents",
+        "reading validation documents",
+        "encoding validation documents",
+        "reading documents",
+        "encoding documents",
         "training word vectors",
         "learning label vectors",
         "training",
