@@ -29,8 +29,6 @@ from taxocaps.workflows.predict import predict_documents
 PICTURE = PERFORMANCE.parent / "images" / "stages.svg"
 FAMILY = 20
 """Labels below one parent."""
-LINEAR = 1.1
-"""A slope above this is more than linear."""
 
 
 @dataclass(frozen=True)
