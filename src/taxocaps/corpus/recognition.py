@@ -39,10 +39,31 @@ _SEPARATORS = (";", "|", "\n", "\t")
 _USUAL_SEPARATOR = ";"
 """What separates labels in tables, should one with several come later."""
 
-_TEXTS = ("text", "body", "content", "full_text", "fulltext", "abstract", "document", "description", "article")
+_TEXTS: tuple[str, ...] = (
+    "text",
+    "body",
+    "content",
+    "full_text",
+    "fulltext",
+    "abstract",
+    "document",
+    "description",
+    "article",
+)
 _TEXTS = (*_TEXTS, "message", "review", "comment", "question", "summary", "sentence")
 _TITLES = ("title", "headline", "heading")
-_LABELS = ("labels", "label", "categories", "category", "topics", "topic", "tags", "tag", "classes", "class")
+_LABELS: tuple[str, ...] = (
+    "labels",
+    "label",
+    "categories",
+    "category",
+    "topics",
+    "topic",
+    "tags",
+    "tag",
+    "classes",
+    "class",
+)
 _LABELS = (*_LABELS, "subjects", "keywords", "genres", "genre", "codes", "code", "subject")
 _IDS = ("id", "doc_id", "docid", "document_id", "uid", "guid", "identifier", "key")
 _SHORTEST_TEXT = 20
@@ -190,7 +211,8 @@ def _cells(path: Path, config: "CorpusConfig", usual: str) -> dict[str, str]:
 def _regularity(text: str, delimiter: str, quotes: str, is_cut: bool) -> tuple[float, int]:
     """How well a text can be read as a table: the share of rows as wide as the header, and the width."""
     options: dict[str, Any] = {"strict": True} if quotes == "standard" else {"quoting": csv.QUOTE_NONE}
-    rows, broken = [], 0
+    rows: list[list[str]] = []
+    broken = 0
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, **options)
     while len(rows) < _RECORDS:
         try:

@@ -146,7 +146,13 @@ def train(  # noqa: PLR0913 - a front door: each argument stands for itself
     began = time.monotonic()
     files, options = _files(files, options)
     if any(map(is_frame, (files.train, files.dev, files.test))):
-        how = {"existing": existing, "keep": keep, "trust_code": trust_code, "progress": progress, "tell": tell}
+        how: dict[str, Any] = {
+            "existing": existing,
+            "keep": keep,
+            "trust_code": trust_code,
+            "progress": progress,
+            "tell": tell,
+        }
         with as_path(files.train) as documents, as_path(files.dev) as dev, as_path(files.test) as test:
             return train(replace(files, train=documents, dev=dev, test=test), out, config, **how, **options)
     _check_paths(files)
@@ -362,7 +368,7 @@ class TrainingData:
     def divide(self, *, has_test: bool) -> None:
         """Divide the training documents into parts, if that is wanted; `has_test` says if others are for the test."""
         split_by, whole = self._files.split_by, self._documents["train"]
-        if split_by in (None, NONE):
+        if split_by is None or split_by == NONE:
             return
         try:
             self._division = divide(whole, split_by, self._values, has_test=has_test, seed=self._config.seed)
@@ -521,7 +527,7 @@ class TrainingData:
     def _read(self, name: str, path: Path) -> Iterator[Document]:
         """The documents of a part; what the field says that they are divided by is noted."""
         field, corpus = self._files.split_by, self._corpus(name)
-        if name != "train" or field in (None, NONE, AUTO):
+        if name != "train" or field is None or field in (NONE, AUTO):
             yield from read_documents(path, corpus)
             return
         for document in read_documents(path, corpus.replace(keep=field)):
