@@ -12,7 +12,7 @@ from paper_tables import Result, number, spread
 from peers import PEERS
 from tables import Table
 
-__all__ = ["beside_tables", "evidence_table", "in_words", "reliability", "sure_table"]
+__all__ = ["beside_tables", "evidence_table", "in_words", "overview", "reliability", "sure_table"]
 
 DATA = {
     "reuters": "Reuters-21578, R90",
@@ -35,6 +35,12 @@ HEADER = (
     *("program", "micro", "macro", "samples", "hierarchical", "P@1", "P@5", "calibration error"),
     *("training, CPU s", "documents / CPU s", "peak memory"),
 )
+
+SHOWN = (AUTO, "taxocaps SVM", "scikit-learn, words", "LibMultiLabel thresholding", "Annif omikuji")
+"""What the first screen of the README compares."""
+
+SHOWN_ON = ("reuters", "eurlex", "pydocs", "pydocs500")
+"""The data sets on which all of these have results."""
 
 NOTE = (
     "All on one thread of a machine that was busy with other work, so times are CPU times. Training and prediction "
@@ -61,6 +67,22 @@ def beside_tables(results: Mapping[str, Result], peers: Mapping[str, Result]) ->
     """A table for each data set of which there are results, and what one must know to read them."""
     tables = [_table(data, results, peers).markdown() for data in DATA if _rows(data, results, peers)]
     return "\n".join(["## auto beside its peers", "", NOTE, "", *(f"#{table}" for table in tables)])
+
+
+def overview(results: Mapping[str, Result], peers: Mapping[str, Result]) -> Table:
+    """F1 of a few programs on several data sets in one table, and what they cost on docstrings."""
+    of = {data: _rows(data, results, peers) for data in SHOWN_ON}
+    rows = [
+        (name, *(_both_f1(of[data].get(name)) for data in SHOWN_ON), *_costs(of["pydocs"][name])[:2])
+        for name in SHOWN
+        if name in of["pydocs"]
+    ]
+    header = ("micro-F1 / macro-F1", *map(DATA.__getitem__, SHOWN_ON), "training, CPU s", "documents / CPU s")
+    return Table("Overview", header, rows)
+
+
+def _both_f1(found: Sequence[Result] | None) -> str:
+    return " / ".join(number(mean(_f1(found, kind))) for kind in ("micro", "macro")) if found else ""
 
 
 def in_words(results: Mapping[str, Result], peers: Mapping[str, Result]) -> list[str]:

@@ -147,6 +147,7 @@ def _table(preset: str) -> Table:
     )
     rows = [_row(name, results[name]) for name in _names() if name in results]
     note = (
+        "Rendered by `python benchmarks/networks.py --write`. "
         f"One thread, batches of {BATCH} documents, preset `{preset}`, without a prior. Arithmetic is products of "
         "matrices and convolutions; the limit is that of the product of two large matrices in the same process. Models "
         "called HE- or HR- have the network of the one without that, and another loss."

@@ -1,7 +1,7 @@
-"""Make docs/results.md out of the results: the paper's tables and figures, and what the paper does not have.
+"""Make docs/results.md and a table of the README out of the results: the paper's tables and figures, and more.
 
     python benchmarks/render.py
-    python benchmarks/render.py --check      # write nothing; fail if the page is not what the results say
+    python benchmarks/render.py --check      # write nothing; fail if a page is not what the results say
 
 What was not run is listed as missing. The numbers of the paper (benchmarks/paper/) stand beside ours for orientation.
 """
@@ -11,16 +11,17 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import transfer
-from beside import beside_tables, evidence_table, in_words, reliability, sure_table
+from beside import beside_tables, evidence_table, in_words, overview, reliability, sure_table
 from figure5 import read_reconstructions
 from figures import draw_ablation, draw_reconstruction, draw_reliability, gains_in_words
 from grid import Experiment, estimate, read_grid, read_results
 from paper_tables import Result, number, of_paper, seeds, table1, table2, table3, table5
 from peers import read_peers
-from tables import Table
+from tables import Table, with_between
 from taxocaps.catalogue.models import find_model
 
 PAGE = Path(__file__).parents[1] / "docs" / "results.md"
+README = PAGE.parents[1] / "README.md"
 IMAGES = PAGE.parent / "images"
 LEVEL = 0.005
 """A difference that another seed can turn round."""
@@ -206,16 +207,21 @@ def page(grid: Mapping[str, Experiment], results: Mapping[str, Result], peers: M
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--check", action="store_true", help="write nothing; fail if the page is not what the results say"
+        "--check", action="store_true", help="write nothing; fail if a page is not what the results say"
     )
     options = parser.parse_args()
-    grid, results = read_grid(), read_results()
-    text = page(grid, results, read_peers())
+    grid, results, peers = read_grid(), read_results(), read_peers()
+    pages = {
+        PAGE: page(grid, results, peers),
+        README: with_between(README, "overview", overview(results, peers).body()),
+    }
     if options.check:
-        raise SystemExit(0 if PAGE.read_text(encoding="utf-8") == text else f"{PAGE}: run benchmarks/render.py")
+        stale = [str(path) for path, text in pages.items() if path.read_text(encoding="utf-8") != text]
+        raise SystemExit(f"{', '.join(stale)}: run benchmarks/render.py" if stale else 0)
     draw(grid, results)
-    PAGE.write_text(text, encoding="utf-8")
-    print(f"written to {PAGE}")
+    for path, text in pages.items():
+        path.write_text(text, encoding="utf-8")
+        print(f"written to {path}")
 
 
 if __name__ == "__main__":

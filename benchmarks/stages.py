@@ -176,7 +176,7 @@ def measure(axis: str, most: float) -> Curves:
             cost = in_own_process(stage, replace(base, **{axis: size}))
             for name, seconds in cost.result.items():
                 curves.setdefault(name, []).append(Point(size, seconds, cost.peak_megabytes))
-            spent, before = cost.cpu_seconds, size
+            spent, before = sum(cost.result.values()), size
             print(f"{axis} {size:,} {cost.result} {time.perf_counter() - began:.0f} s", flush=True)
     return curves
 

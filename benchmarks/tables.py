@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["PERFORMANCE", "Table", "publish", "put_between"]
+__all__ = ["PERFORMANCE", "Table", "publish", "put_between", "with_between"]
 
 PERFORMANCE = Path(__file__).parents[1] / "docs" / "performance.md"
 
@@ -32,10 +32,15 @@ class Table:
 
 def put_between(page: Path, mark: str, text: str) -> None:
     """Replace what stands between `<!-- mark -->` and `<!-- /mark -->` in a page."""
+    page.write_text(with_between(page, mark, text), encoding="utf-8")
+
+
+def with_between(page: Path, mark: str, text: str) -> str:
+    """A page with another text between `<!-- mark -->` and `<!-- /mark -->`."""
     begin, end = f"<!-- {mark} -->", f"<!-- /{mark} -->"
     before, _, rest = page.read_text(encoding="utf-8").partition(begin)
     _, _, after = rest.partition(end)
-    page.write_text(f"{before}{begin}\n{text}\n{end}{after}", encoding="utf-8")
+    return f"{before}{begin}\n{text}\n{end}{after}"
 
 
 def publish(tables: list[Table], mark: str, *, write: bool) -> None:

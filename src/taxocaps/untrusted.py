@@ -73,7 +73,7 @@ def regular_files(folder: Path) -> dict[str, int]:
     return found
 
 
-def open_regular(path: Path) -> IO[bytes]:
+def open_regular(path: Path) -> io.BufferedReader:
     """Open a file for reading; a pipe that nobody writes to is not waited for, and a device is not read without end.
 
     Raises:

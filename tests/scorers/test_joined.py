@@ -53,8 +53,9 @@ def model(corpus):
 
 
 def files_of(folder):
-    names = [path for path in folder.rglob("*") if path.is_file() and path.name not in ("metrics.json", "README.md")]
-    return {str(path.relative_to(folder)): path.read_bytes() for path in names if path.name != "report.html"}
+    others = ("metrics.json", "README.md", "report.html", "sources.json")  # these tell when and where
+    names = [path for path in folder.rglob("*") if path.is_file() and path.name not in others]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in names}
 
 
 def test_documents_get_the_labels_of_their_words(model):

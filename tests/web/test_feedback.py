@@ -118,7 +118,7 @@ def test_what_is_refused(running, change, status, message):
 def test_numbers_that_json_does_not_have_are_refused(running):
     """Or no queue that has one could be sent any more."""
     for number in ("NaN", "Infinity", "1e999"):
-        body = '{"documents": [{"text": "goal", "fields": {"size": ' + number + "}}]}"
+        body = '{"documents": [{"text": "goal", "fields": {"size": NUMBER}}]}'.replace("NUMBER", number)
         answer = running.client.post("/v1/queue", content=body, headers={"content-type": "application/json"})
         assert answer.status_code in {400, 422}, answer.text
     assert running.client.get("/v1/queue").json()["documents"] == []

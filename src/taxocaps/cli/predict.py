@@ -147,7 +147,7 @@ _BAR = 12
 def _bar(score: float) -> str:
     """A score as a bar of eighths of a block."""
     eighths = round(score * _BAR * 8)
-    return ("█" * (eighths // 8) + ("", *"▏▎▍▌▋▊▉")[eighths % 8]).ljust(_BAR)
+    return f"{'█' * (eighths // 8)}{' ▏▎▍▌▋▊▉'[eighths % 8]}"[:_BAR].ljust(_BAR)
 
 
 def _place(label: "ScoredLabel") -> str:

@@ -39,32 +39,15 @@ _SEPARATORS = (";", "|", "\n", "\t")
 _USUAL_SEPARATOR = ";"
 """What separates labels in tables, should one with several come later."""
 
-_TEXTS: tuple[str, ...] = (
-    "text",
-    "body",
-    "content",
-    "full_text",
-    "fulltext",
-    "abstract",
-    "document",
-    "description",
-    "article",
+_TEXTS = (
+    *("text", "body", "content", "full_text", "fulltext", "abstract", "document", "description", "article"),
+    *("message", "review", "comment", "question", "summary", "sentence"),
 )
-_TEXTS = (*_TEXTS, "message", "review", "comment", "question", "summary", "sentence")
 _TITLES = ("title", "headline", "heading")
-_LABELS: tuple[str, ...] = (
-    "labels",
-    "label",
-    "categories",
-    "category",
-    "topics",
-    "topic",
-    "tags",
-    "tag",
-    "classes",
-    "class",
+_LABELS = (
+    *("labels", "label", "categories", "category", "topics", "topic", "tags", "tag", "classes", "class"),
+    *("subjects", "keywords", "genres", "genre", "codes", "code", "subject"),
 )
-_LABELS = (*_LABELS, "subjects", "keywords", "genres", "genre", "codes", "code", "subject")
 _IDS = ("id", "doc_id", "docid", "document_id", "uid", "guid", "identifier", "key")
 _SHORTEST_TEXT = 20
 """A column that is not known by name holds texts if these have so many characters on average."""

@@ -107,19 +107,17 @@ class PrimaryCapsules(nn.Module):
         Shapes:
             features: [R, W F]; weights, document: [R]; returns [B, M, m].
         """
-        shape = (self.channels, self.size)
-        kernels, bias = (
-            values.unflatten(0, shape).transpose(0, 1).flatten(0, 1)
-            for values in (self.linear.weight, self.linear.bias)
-        )  # [m M, W F], [m M]
+        M, m = self.channels, self.size
+        kernels = self.linear.weight.view(M, m, -1).transpose(0, 1).flatten(0, 1)  # [m M, W F]
+        bias = self.linear.bias.view(M, m).T.flatten()  # [m M]
         sums = features.new_zeros(documents, len(kernels))  # [B, m M]
         for start in range(0, len(features), _CHUNK_ROWS):
             rows = slice(start, start + _CHUNK_ROWS)
-            s = functional.linear(features[rows], kernels, bias).unflatten(1, shape[::-1])  # [r, m, M]
+            s = functional.linear(features[rows], kernels, bias).view(-1, m, M)  # [r, m, M]
             square = s.square().sum(dim=1)  # [r, M]
             factor = (square + _TINY).sqrt_().div_(square + 1).mul_(weights[rows, None])  # [r, M], as in `squash`
             sums.index_add_(0, document[rows], s.mul_(factor[:, None]).flatten(1))
-        return sums.unflatten(1, shape[::-1]).transpose(1, 2)  # [B, M, m]
+        return sums.view(-1, m, M).transpose(1, 2)  # [B, M, m]
 
 
 class LabelCapsules(nn.Module):

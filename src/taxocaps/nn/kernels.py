@@ -106,11 +106,14 @@ def gru_step(given: Floats, of_state: Floats, before: Floats, gates: Floats, aft
     H = before.shape[1]
     for row in range(len(before)):
         x, h, old, gate, new = given[row], of_state[row], before[row], gates[row], after[row]
+        # One after another: the compiler uses vectors only where few arrays could overlap.
+        for k in range(2 * H):
+            gate[k] = _sigmoid(x[k] + h[k])
         for k in range(H):
-            r, z = _sigmoid(x[k] + h[k]), _sigmoid(x[H + k] + h[H + k])
-            n = _tanh(x[2 * H + k] + r * h[2 * H + k])
-            gate[k], gate[H + k], gate[2 * H + k], gate[3 * H + k] = r, z, n, h[2 * H + k]
-            new[k] = n + z * (old[k] - n)
+            gate[2 * H + k] = _tanh(x[2 * H + k] + gate[k] * h[2 * H + k])
+        for k in range(H):
+            new[k] = gate[2 * H + k] + gate[H + k] * (old[k] - gate[2 * H + k])
+        gate[3 * H :] = h[2 * H :]
 
 
 @_arithmetic

@@ -202,8 +202,9 @@ class NgramConvolution(nn.Module):
         else:
             positions = functional.pad(positions, (0, padding), value=len(x))  # [B, max(T, width) + stride - 1]
             x = functional.pad(x, (0, 0, 0, 1))  # [U + 1, C]: one more word, whose features are 0
-            weight, bias = self.convolution.weight, self.convolution.bias
-            windows = convolve_words(x, positions, weight, self.stride) + bias  # [B, T', F]
+            assert self.convolution.bias is not None
+            products = convolve_words(x, positions, self.convolution.weight, self.stride)  # [B, T', F]
+            windows = products + self.convolution.bias  # [B, T', F]
         steps = (lengths.long() - self.width + self.stride - 1).clamp(min=0) // self.stride  # [B]
         return windows, sequence_mask(steps + 1, windows.shape[1])  # [B, T', F], [B, T']
 
@@ -264,8 +265,8 @@ class Recurrence(nn.Module):
 
 def _states(layer: nn.Module, x: Tensor, initial: Tensor | None) -> Tensor:
     """The outputs of a recurrent layer, [B, T, hidden_size]."""
-    is_fast = isinstance(layer, nn.GRU) and layer.bias and initial is None
-    if is_fast and x.is_cpu and x.dtype == torch.float32:
+    is_usual = initial is None and x.is_cpu and x.dtype == torch.float32
+    if is_usual and isinstance(layer, nn.GRU) and layer.bias:
         return read_sequences(layer, x)  # [B, T, hidden_size]
     output: Tensor = layer(x, initial)[0]  # [B, T, hidden_size]
     return output

@@ -250,7 +250,7 @@ class Scorer(ABC):
         """What makes encoded documents for this scorer."""
         return DocumentEncoder(self.config.text, self.config.encodings, self.threads)
 
-    def starts_like(self, other: "Scorer") -> None:
+    def starts_like(self, other: Self) -> None:
         """Read documents as another scorer of the same labels does, and start from the same one."""
         self.encoder, self.start, self.origins = other.encoder, other.start, other.origins
 

@@ -26,11 +26,11 @@ __all__ = [
 ]
 
 FORMAT = "taxocaps-model/2"
-UNHASHED = {"versions.json", "README.md", "metrics.json", "history.csv", "report.html"}
+UNHASHED = {"versions.json", "README.md", "metrics.json", "history.csv", "report.html", "sources.json"}
 MODEL_FILES = frozenset(
     {"config.yaml", "vocabulary.tsv", "taxonomy.json", "labels.json", "weights.safetensors", "thresholds.json"}
     | {"stop_words.txt", "join.safetensors", "name_words.tsv", "name_characters.tsv", "members", "encoder"}
-    | {"sources.json", "corrections.jsonl"}
+    | {"corrections.jsonl"}
     | UNHASHED
 )
 """What the folder of a model usually holds; a scorer of another package may write more."""

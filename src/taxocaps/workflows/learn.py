@@ -374,7 +374,8 @@ def compare(
     metrics = [flat_metrics(true, found, averaged=carried) for found in given]
     pulls = [_pulls(true, found) for found in given]
     error = float(np.sqrt(np.square(pulls[1] - pulls[0]).sum()))
-    return Comparison(on, len(truth), *(Quality(one.micro.f1, one.macro.f1) for one in metrics), error)
+    earlier, later = (Quality(one.micro.f1, one.macro.f1) for one in metrics)
+    return Comparison(on, len(truth), earlier, later, error)
 
 
 def _pulls(truth: csr_array, given: csr_array) -> NDArray[np.float64]:

@@ -266,7 +266,7 @@ def _encode(task: _Task, config: RunConfig, progress: Progress, tell: Callable[[
     folder = task.hidden / "stores" / fingerprint(reading)[:16]
     given = {"train": task.files.train, "dev": task.files.dev}
     paths = {name: path for name, path in given.items() if path is not None and not is_store(path)}
-    stores = {name: folder / "stores" / name for name in paths}
+    stores: dict[str, Any] = {name: folder / "stores" / name for name in paths}
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.with_suffix(".lock")):
         if not all(map(is_store, stores.values())):
