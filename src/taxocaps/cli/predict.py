@@ -131,8 +131,10 @@ def show_prediction(prediction: "Prediction") -> None:
         console().print(f"  {prediction.warning or 'no labels: no score reaches its threshold; see --at-least 1'}")
         return
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 1))
-    for column in ({"no_wrap": True}, {"justify": "right"}, {"no_wrap": True}, {"style": "dim"}):
-        table.add_column(**column)
+    table.add_column(no_wrap=True)
+    table.add_column(justify="right")
+    table.add_column(no_wrap=True)
+    table.add_column(style="dim")
     for one in prediction.labels:
         name = one.name if one.name == one.label else f"{one.name} ({one.label})"
         table.add_row(Text(f"  {_bar(one.score)}", style="blue"), f"{one.score:.2f}", Text(name), Text(_place(one)))

@@ -368,7 +368,7 @@ class TrainingData:
     def divide(self, *, has_test: bool) -> None:
         """Divide the training documents into parts, if that is wanted; `has_test` says if others are for the test."""
         split_by, whole = self._files.split_by, self._documents["train"]
-        if split_by in (None, NONE):
+        if split_by is None or split_by == NONE:
             return
         try:
             self._division = divide(whole, split_by, self._values, has_test=has_test, seed=self._config.seed)
@@ -527,7 +527,7 @@ class TrainingData:
     def _read(self, name: str, path: Path) -> Iterator[Document]:
         """The documents of a part; what the field says that they are divided by is noted."""
         field, corpus = self._files.split_by, self._corpus(name)
-        if name != "train" or field in (None, NONE, AUTO):
+        if name != "train" or field is None or field in (NONE, AUTO):
             yield from read_documents(path, corpus)
             return
         for document in read_documents(path, corpus.replace(keep=field)):
