@@ -55,7 +55,17 @@ def test_results_are_those_of_the_file(run, encoded, toy_model, toy_files, tmp_p
     assert same("predict", toy_model, "SOURCE", "--split", "dev", "--top-k", "1").count("\n") == 2
     graph = same("graph", "SOURCE", "--id", "football-cup", "--json")
     assert run("graph", encoded / "default", "--id", "football-cup", "--json") == (0, graph, "")
-    assert same("corpus", "check", "SOURCE", "--taxonomy", toy_files.taxonomy, "--language", "en", "--json")
+
+
+def test_checking_a_store_says_the_same_but_for_languages(run, encoded, toy_files):
+    """A store has no function words, by which languages are told."""
+    checks = [
+        json.loads(run("corpus", "check", path, "--taxonomy", toy_files.taxonomy, "--language", "en", "--json")[1])
+        for path in (encoded / "network", toy_files.documents)
+    ]
+    languages = [check.pop("languages") for check in checks]
+    assert checks[0] == checks[1]
+    assert languages == [{}, {"en": 11, "unclear": 1}]
 
 
 def test_explaining_and_converting(run, encoded, toy_model, tmp_path):

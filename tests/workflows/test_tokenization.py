@@ -185,7 +185,7 @@ def test_training_interrupted_while_encoding_continues_behind_the_finished_chunk
     train(files, tmp_path / "model", linear, existing="resume")
     assert [text for text in calls if text in set(texts)] == texts
     assert Counter(calls)["word1 word2"] == 2
-    assert before["word1 word2"] == {"train": 0, "dev": 1, "test": 2}[part]
+    assert before["word1 word2"] == {"test": 0, "dev": 1, "train": 2}[part]
     train(files, tmp_path / "whole", linear)
     assert weights(tmp_path / "model") == weights(tmp_path / "whole")
 

@@ -33,7 +33,8 @@ class CheckedCorpus:
         corpus: Its numbers.
         long_tail: How many labels have 1, 2, 3 to 9, 10 to 99, and 100 or more documents.
         languages: How many documents seem to be in which language, the most frequent first; "unclear" for texts that
-            are short, or in a language without a list of function words.
+            are short, or in a language without a list of function words. Ready tokens, such as those of a store, are not
+            counted.
         copies: Documents with a near copy earlier in the same split, by split.
         shared_copies: Pair of splits -> documents of the second with a near copy in the first.
         findings: What may be wrong with it, one line each.
@@ -106,7 +107,8 @@ class _Texts:
             self._finder.add(plain_text(document).lower().split() for _, document in chunk)
             for split, document in chunk:
                 self._splits.append(sys.intern(split))
-                self.languages[self._guess(plain_text(document)) or "unclear"] += 1
+                if document.tokens is None:
+                    self.languages[self._guess(document.text) or "unclear"] += 1
                 yield split, document
 
     def copies(self) -> tuple[dict[str, int], dict[tuple[str, str], int]]:

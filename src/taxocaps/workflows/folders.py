@@ -9,7 +9,6 @@ from typing import Any, Literal, Self
 
 from filelock import FileLock, Timeout
 
-from taxocaps.encoding.store import is_store
 from taxocaps.errors import CheckpointError, FileError, TaxoCapsError, UnfinishedError, WriteError
 from taxocaps.files import atomic_text
 from taxocaps.scorers.model_folder import file_names, is_model, read_versions
@@ -160,6 +159,8 @@ class TrainingFolder:
         """
         if self.is_first_process or "TORCHELASTIC_RUN_ID" in os.environ:
             return {}
+        from taxocaps.encoding.store import is_store  # not before it is needed: it loads numpy
+
         return {path.name: path for path in (self._hidden / "stores").glob("*") if is_store(path)}
 
     def check_sources(self, hashes: dict[str, str]) -> None:

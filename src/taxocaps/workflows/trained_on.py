@@ -11,8 +11,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from taxocaps.corpus.document import Document
-from taxocaps.corpus.jsonl import write_jsonl
 from taxocaps.corpus.readers import CorpusConfig, read_documents
+from taxocaps.corpus.writers import write_documents
 from taxocaps.files import digest
 from taxocaps.untrusted import read_json
 
@@ -61,7 +61,7 @@ def write_trained_on(found: TrainedOn, folder: Path, target: Path) -> None:
     text = json.dumps({"corpus": found.corpus.as_mapping(), "sources": sources}, indent=2, ensure_ascii=False)
     (folder / _SOURCES).write_text(f"{text}\n", encoding="utf-8")
     if found.corrections:
-        write_jsonl(folder / _CORRECTIONS, found.corrections, CorpusConfig())
+        write_documents(found.corrections, folder / _CORRECTIONS)
 
 
 def read_trained_on(folder: Path) -> TrainedOn:
