@@ -33,8 +33,7 @@ class CheckedCorpus:
         corpus: Its numbers.
         long_tail: How many labels have 1, 2, 3 to 9, 10 to 99, and 100 or more documents.
         languages: How many documents seem to be in which language, the most frequent first; "unclear" for texts that
-            are short, or in a language without a list of function words. Ready tokens, such as those of a store, are not
-            counted.
+            are short, or in a language without a list of function words; ready tokens, as in stores, are not counted.
         copies: Documents with a near copy earlier in the same split, by split.
         shared_copies: Pair of splits -> documents of the second with a near copy in the first.
         findings: What may be wrong with it, one line each.
