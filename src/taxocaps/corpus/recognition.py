@@ -303,7 +303,7 @@ def _columns_in_words(path: Path, config: "CorpusConfig", reader: "Reader") -> s
         said.append(f"labels from {config.labels_field!r}{_separated(config)}")
     if config.id_field in names:
         said.append(f"ids from {config.id_field!r}")
-    return ", ".join(said) or f"columns {', '.join(sorted(map(repr, names))[:10])}"
+    return ", ".join(said) or f"columns {', '.join(sorted(map(repr, names))[:10]) or 'unknown'}"
 
 
 def _separated(config: "CorpusConfig") -> str:

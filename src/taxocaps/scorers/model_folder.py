@@ -81,7 +81,7 @@ def read_versions(folder: Path) -> Versions:
     """
     path = folder / "versions.json"
     if not folder.is_dir():
-        raise ModelError(f"{folder}: no model there; train one with: taxocaps train --out {folder}")
+        raise ModelError(f"{folder}: no model there; train one with: taxocaps train FILE --out {folder}")
     if not path.exists():
         raise ModelError(f"{folder}: not a model (no versions.json in it)")
     try:
