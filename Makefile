@@ -45,7 +45,7 @@ test-unit: .venv/dev  ## The unit suite (under 3 minutes on two cores)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m 'not slow' -n 2 src tests
 
 test-slow: .venv/dev  ## What takes longer: the built wheel, large inputs, full disks
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m slow
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m slow -n 2
 
 MINUTES ?= 10
 campaign: .venv/dev  ## Try damaged inputs for MINUTES=10; SEED=N repeats a campaign, or continues it

@@ -125,10 +125,8 @@ def measure(folder: Path, documents: int, epochs: int, vectors: str) -> Table:
         write_corpus(corpus, taxonomy, documents)
     network = ("--model", "HE-AGCRCNN", "--preset", "fast")
     costs = {"encode": run("encode", corpus, *network, "--out", store, "--overwrite", "--quiet")}
-    options = ("--taxonomy", taxonomy, "--epochs", epochs, "--vectors", vectors)
-    costs["train"] = run(
-        "train", store, "--split-by", "none", "--out", model, *network, *options, "--overwrite", "--quiet"
-    )
+    options = ("--split-by", "none", "--epochs", epochs, "--vectors", vectors)
+    costs["train"] = run("train", store, taxonomy, "--out", model, *network, *options, "--overwrite", "--quiet")
     rows = [
         (
             f"taxocaps {name}",

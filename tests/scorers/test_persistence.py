@@ -246,7 +246,9 @@ def test_slips_in_thresholds_set_by_hand(copy, slip):
 
 
 def test_no_folder_an_empty_one_and_a_foreign_one(tmp_path):
-    assert refused(tmp_path / "nowhere").endswith("train one with: taxocaps train FILE --out " + str(tmp_path / "nowhere"))
+    assert refused(tmp_path / "nowhere").endswith(
+        "train one with: taxocaps train FILE --out " + str(tmp_path / "nowhere")
+    )
     assert refused(tmp_path) == f"{tmp_path}: not a model (no versions.json in it)"
     (tmp_path / "letter.txt").write_text("Dear all", encoding="utf-8")
     assert "not a model" in refused(tmp_path)

@@ -149,10 +149,7 @@ class _Task:
         }
 
     def study(self) -> Any:
-        """The trials so far, and the means to add to them.
-
-        What is proposed depends on the seed and the trials so far alone, not on the process that asks.
-        """
+        """The trials so far, and the means to add to them."""
         import optuna
         from optuna.storages import JournalStorage
         from optuna.storages.journal import JournalFileBackend
@@ -162,11 +159,16 @@ class _Task:
         storage = JournalStorage(JournalFileBackend(str(journal), lock))
         if not storage.get_all_studies():
             optuna.create_study(storage=storage, study_name=_NAME, direction="maximize", load_if_exists=True)
-        study = optuna.load_study(
-            storage=storage, study_name=_NAME, pruner=optuna.pruners.MedianPruner(n_startup_trials=_UNPRUNED)
-        )
-        study.sampler = optuna.samplers.TPESampler(seed=self.config.seed + len(study.get_trials(deepcopy=False)))
-        return study
+        pruner = optuna.pruners.MedianPruner(n_startup_trials=_UNPRUNED)
+        return optuna.load_study(storage=storage, study_name=_NAME, pruner=pruner)
+
+    def ask(self, study: Any) -> Any:
+        """A new trial; what it tries depends on the seed, its number and the trials so far, not on who asks."""
+        import optuna
+
+        trial = study.ask()
+        study.sampler = optuna.samplers.TPESampler(seed=self.config.seed + trial.number)
+        return trial
 
     def trial_lock(self, number: int) -> FileLock:
         """Held by the process that is at a trial; the system gives it back however that process ends."""
@@ -302,7 +304,7 @@ class _Runner:
                 return False
             if not study.get_trials(deepcopy=False):
                 study.enqueue_trial(_as_given(task))
-            trial = study.ask()
+            trial = task.ask(study)
             lock = task.trial_lock(trial.number)
             lock.acquire()
         try:
