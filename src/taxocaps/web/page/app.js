@@ -6,8 +6,9 @@ import { asCsv, asJson, save } from "./downloads.js";
 import { explain, forgetExplanation } from "./explaining.js";
 import { labelAll, queueAll } from "./labelling.js";
 import { Model } from "./model.js";
-import { ask, keepToken, replacing, ServerError } from "./server.js";
+import { ask, replacing } from "./server.js";
 import { drawTree, firstChoice } from "./tree.js";
+import { showTrouble, takeTokens } from "./trouble.js";
 
 const DELAY = 200;  // milliseconds before the server is asked to explain: a user may step through documents and labels
 const models = new Map();
@@ -73,13 +74,7 @@ function done(message) {
 function fail(error) {
   done("");
   if (!(error instanceof Error)) throw error;
-  if (error instanceof ServerError && error.status === 401) {
-    const isFirst = find("token-form").hidden;
-    find("token-form").hidden = false;
-    find("token").focus();
-    if (isFirst) return;  // no wrong token has been entered yet
-  }
-  say(find("error"), error.message);
+  showTrouble(error);
 }
 
 function showDocuments() {
@@ -164,16 +159,7 @@ find("to-review").addEventListener("click", async () => {
     location.href = "review";
   } catch (error) { fail(error); }
 });
-find("token-form").addEventListener("submit", async event => {
-  event.preventDefault();
-  try {
-    keepToken(find("token").value.trim());
-    await start();
-    find("token-form").hidden = true;
-    say(find("error"));
-    find("text").focus();
-  } catch (error) { fail(error); }
-});
+takeTokens(() => start().then(() => find("text").focus()), fail);
 // Dragged text is left to the browser, which moves it within the box or inserts it.
 const hasFiles = event => event.dataTransfer.types.includes("Files");
 addEventListener("dragover", event => {

@@ -4,7 +4,8 @@ import { counted, find, formatNumber, make, say } from "./dom.js";
 import { explain, forgetExplanation } from "./explaining.js";
 import { Model } from "./model.js";
 import { searchBox } from "./search.js";
-import { ask, keepToken, ServerError } from "./server.js";
+import { ask } from "./server.js";
+import { showTrouble as fail, takeTokens } from "./trouble.js";
 import { newKey, send, verdictsOf } from "./verdicts.js";
 
 const DELAY = 150;  // milliseconds before the server is asked to explain: a reviewer may step through labels
@@ -191,16 +192,6 @@ async function exchange(path) {
   } catch (error) { fail(error); }
 }
 
-function fail(error) {
-  if (error instanceof ServerError && error.status === 401) {
-    const isFirst = find("token-form").hidden;
-    find("token-form").hidden = false;
-    find("token").focus();
-    if (isFirst) return;  // no wrong token has been entered yet
-  }
-  say(find("error"), error.message);
-}
-
 const judgeCurrent = verdict => {
   const row = current() && rowsOf(current()).find(one => one.label === state.label);
   if (row) judge(verdict === "accept" && !row.isSuggested ? "add" : verdict, row.label);
@@ -226,13 +217,5 @@ find("back").addEventListener("click", () => exchange("back"));
 find("model").addEventListener("change", () => load().catch(fail));
 find("reviewer").value = localStorage.getItem(NAME) ?? "";
 find("reviewer").addEventListener("change", () => localStorage.setItem(NAME, find("reviewer").value));
-find("token-form").addEventListener("submit", async event => {
-  event.preventDefault();
-  try {
-    keepToken(find("token").value.trim());
-    await start();
-    find("token-form").hidden = true;
-    say(find("error"));
-  } catch (error) { fail(error); }
-});
+takeTokens(start, fail);
 start().then(() => find("labels").focus(), fail);
