@@ -140,7 +140,7 @@ class Trees:
         return trees
 
     def _is_sound(self, width: int) -> bool:
-        """Whether the nodes of each tree follow its root, and lead to later ones, each to others: so every walk ends."""
+        """Whether the nodes of each tree follow its root, and each leads to later ones of its own; so walks end."""
         count, index = len(self.values), np.arange(len(self.values))
         wanted: dict[str, Any] = {"roots": np.int32, "features": np.int32, "left": np.int32, "right": np.int32}
         wanted |= {"thresholds": np.float64, "missing_left": np.uint8, "values": np.float64, "baseline": np.float64}
