@@ -10,7 +10,7 @@ The limit is what the product of two large matrices reaches in the same process,
 did nothing but products of matrices would reach all of it. Only such products and convolutions are counted as
 arithmetic; gathering word vectors, gates, softmax and the optimizer are not, but take time. A network that computes
 each distinct word once does less arithmetic, and has a smaller share of the limit for the same speed. Documents are
-some of the embedded corpus, in three batches of 32: long documents, usual ones, short ones. All times are CPU times.
+some of the embedded corpus, in two batches of 32: long documents, and short ones. All times are CPU times.
 Models that differ in their loss only have the same network, and only one of them is measured. Results are in
 benchmarks/results/networks.jsonl; the last one of a network counts.
 """
@@ -31,7 +31,7 @@ from tables import Table, publish
 from taxocaps.catalogue.models import MODELS, find_model
 
 RESULTS = Path(__file__).parent / "results" / "networks.jsonl"
-DOCUMENTS, BATCH, STEPS, TRIES = 320, 32, 3, 2
+DOCUMENTS, BATCH, STEPS, TRIES = 320, 32, 2, 2
 SIDE = 1_024
 """Of the matrices that set the limit."""
 OTHER_LOSSES = ("HE-", "HR-")
