@@ -407,8 +407,8 @@ def test_documents_of_files(serve, slate):
         ("a.exe", b"MZ\0\1\2" * 9, "a.exe: is no text"),
     ):
         answer = sent(name, content)
-        assert (answer.status_code, answer.json()["error"]["field"]) == (422, "content")
-        assert message in answer.json()["error"]["message"]
+        assert answer.status_code == 422
+        assert answer.json()["error"]["message"].startswith(message)
     assert sent("a.csv", b"a" * 3_000).status_code == 413
     for wrong in ({"content": "%"}, {"text_fields": ["a,b"]}, {"text_fields": [" "]}, {"id_field": ""}):
         answer = client.post("/v1/documents", json={"name": "a.csv", "content": "YQ==", **wrong})

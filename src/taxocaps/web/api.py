@@ -16,7 +16,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from taxocaps._version import __version__
-from taxocaps.errors import CorpusError, FileError, TaxoCapsError
+from taxocaps.errors import CorpusError, TaxoCapsError
 from taxocaps.explanations.explanation import Explanation
 from taxocaps.results import Prediction, TaxonomyView, plain
 from taxocaps.web import schemas
@@ -359,16 +359,13 @@ def _model_routes(service: Service) -> APIRouter:
 
 
 def _upload_response(request: schemas.FileRequest, limits: ServeConfig) -> Response:
-    try:
-        found = read_upload(
-            request.content,
-            request.name,
-            text_fields=request.text_fields,
-            id_field=request.id_field,
-            letters=limits.body_bytes,
-        )
-    except (CorpusError, FileError) as error:
-        raise ApiError(422, str(error), "content") from error
+    found = read_upload(
+        request.content,
+        request.name,
+        text_fields=request.text_fields,
+        id_field=request.id_field,
+        letters=limits.body_bytes,
+    )
     return json_response(plain(found))
 
 

@@ -27,6 +27,7 @@ _SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".tab", ".xlsx", ".tx
 _LOOKED_AT = 200
 """Records whose fields are looked at."""
 _MOST_FIELDS = 100
+_MOST_COUNTED = 100_000
 _NO_FIELD = "\0"
 """A name that no field has: labels are not wanted, and not validated."""
 
@@ -45,7 +46,7 @@ class Upload:
 
     Attributes:
         documents: The documents, each with an id. There are none if it is not known which fields make the text.
-        left: How many more there are.
+        left: How many more there are; counting ends at 100,000.
         skipped: How many records are invalid.
         problem: What is wrong with the first of those.
         fields: The fields that can make the text, such as the columns of a table; none if it is a text itself.
@@ -114,7 +115,7 @@ def _read(path: Path, name: str, config: CorpusConfig, most: int, letters: int) 
     report = ReadReport()
     stream = documents_of(reader.read(path, found), found.replace(labels_field=_NO_FIELD), report)
     documents = tuple(_within(stream, None if fields else name, most, letters))
-    left = sum(1 for _ in stream)
+    left = sum(1 for _ in islice(stream, _MOST_COUNTED))
     problem = _renamed(report.messages[0], path, name) if report.messages else None
     if problem and fields:
         problem = problem.partition("; ")[0]  # what follows is advice for the command line

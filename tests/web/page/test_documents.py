@@ -109,7 +109,7 @@ def test_columns_are_recognised_and_others_can_be_chosen(open_page, small):
     assert page.saved_ids() == ["1", "2"]
     page.click("#columns summary")
     page.uncheck("#text-columns [value=headline]")
-    page.check("#text-columns [value=note]")
+    page.set_checked("#text-columns [value=note]", True)
     page.select_option("#id-column", "nr")
     page.click("#use-columns")
     page.wait_for_selector("#columns-used:has-text('Text from body and note')")
@@ -125,7 +125,7 @@ def test_a_table_that_does_not_tell_its_text_asks_for_it(open_page, small):
     page.wait_for_selector("#columns[open] summary:has-text('Which columns make the text?')")
     assert page.input_value("#text") == ""
     assert not page.is_visible("#results")
-    page.check("#text-columns [value=b]")
+    page.set_checked("#text-columns [value=b]", True)
     page.click("#use-columns")
     labelled(page, 2)
     assert page.inner_text("#tinted") == "striker"
@@ -164,4 +164,4 @@ def test_a_web_page_and_a_damaged_pdf_are_no_raw_bytes(open_page):
     page.set_input_files("#file", {"name": "news.html", "mimeType": "text/html", "buffer": content})
     page.wait_for_function("() => document.getElementById('text').value === 'The striker\\nscored für uns.'")
     page.set_input_files("#file", {"name": "scan.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.4 damaged"})
-    page.wait_for_selector("#error:has-text('Scan.pdf: cannot be read as PDF')", state="attached")
+    page.wait_for_selector("#error:has-text('scan.pdf: cannot be read as PDF')", state="attached")

@@ -28,10 +28,10 @@ def test_what_a_document_says_is_never_run(open_page):
 
 
 FILES = {
-    "worse.jsonl": (b"{", "Worse.jsonl, line 1: not valid JSON"),
-    "long.csv": (b"id,text\n1,a,b", "Long.csv, line 2: 3 cells, but the header has 2 (content)."),
-    "picture.png": (b"\x89PNG\r\n\x1a\n\0\0\0", "Picture.png: is no text; send a text, or one of .jsonl"),
-    "none.jsonl": (b"\n", "None.jsonl: has no documents"),
+    "worse.jsonl": (b"{", "worse.jsonl, line 1: invalid JSON"),
+    "long.csv": (b"id,text\n1,a,b", "long.csv, line 2: 3 cells, but the header has 2."),
+    "picture.png": (b"\x89PNG\r\n\x1a\n\0\0\0", "picture.png: is no text; send a text, or one of .jsonl"),
+    "none.jsonl": (b"\n", "none.jsonl: has no documents"),
 }
 
 
