@@ -125,7 +125,7 @@ function drawRow({ found, position, leaves, score }, isCurrent) {
   if (leaves.length > MOST_LABELS) names.push(make("span", {}, `+ ${leaves.length - MOST_LABELS}`));
   if (!leaves.length) names.push(make("span", {}, "none"));
   row.append(
-    make("th", { scope: "row" }, make("button", { type: "button" }, found.id), make("small", {}, found.text.slice(0, 90))),
+    make("th", { scope: "row" }, make("button", { type: "button" }, found.id), make("small", {}, found.text.slice(0, 200))),
     make("td", {}, make("div", { class: "chips" }, ...names)),
     make("td", { class: "score" }, score === null ? "" : score.toFixed(2)));
   return row;
