@@ -5,12 +5,15 @@ import os
 import queue
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections import Counter
 from pathlib import Path
 
 BAD = ("lost", "hung", "crashed")
+BLOCK = 200
+"""Mutations that a victim tries before counts are kept."""
 
 
 class Victim:
@@ -26,9 +29,17 @@ class Victim:
 
     def ask(self, kind, path, **request):
         """What becomes of a file or folder; `options` go to its reader, `seconds` and `memory` are limits."""
-        self.process.stdin.write(json.dumps({"kind": kind, "path": str(path), **request}) + "\n")
+        (found,) = self._answers({"kind": kind, "path": str(path), **request}, 1)
+        return found
+
+    def ask_about(self, numbers, **request):
+        """What becomes of each of a range of mutations."""
+        return self._answers({"numbers": [numbers.start, numbers.stop], **request}, len(numbers))
+
+    def _answers(self, request, count):
+        self.process.stdin.write(json.dumps(request, default=str) + "\n")
         self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
+        return [json.loads(self.process.stdout.readline()) for _ in range(count)]
 
     def end(self):
         self.process.stdin.close()
@@ -37,7 +48,10 @@ class Victim:
 
 
 class Campaign:
-    """Mutations by number, shared out to threads that each have a victim; counts are kept in a file."""
+    """Mutations by number, shared out to threads that each have a victim; counts are kept in a file.
+
+    Numbers that were shared out when a campaign was ended are left out when it goes on.
+    """
 
     def __init__(self, originals, seed, file, mutate):
         self.originals, self.seed, self.file, self.mutate = originals, seed, file, mutate
@@ -47,13 +61,13 @@ class Campaign:
         self.failures = kept.get("failures", [])
         self._lock = threading.Lock()
 
-    def run(self, folder, victims, is_over):
-        """Try mutations until it is time to end."""
+    def run(self, folder, victims, take):
+        """Try mutations as long as `take(next)` gives numbers to try."""
         errors = queue.SimpleQueue()
 
         def work(index):
             try:
-                self._work(folder / str(index), is_over)
+                self._work(folder / str(index), take)
             except BaseException as error:
                 errors.put(error)
 
@@ -66,33 +80,35 @@ class Campaign:
         if not errors.empty():
             raise errors.get()
 
-    def _work(self, folder, is_over):
+    def _work(self, folder, take):
         victim = Victim(self.originals)
-        names = list(self.originals)
+        names, request = list(self.originals), {"originals": self.originals, "seed": self.seed, "place": folder}
         try:
-            while not is_over(self.next):
+            while numbers := self._take(take):
+                found = victim.ask_about(numbers, mutate=self.mutate.__name__, **request)
                 with self._lock:
-                    number = self.next
-                    self.next += 1
-                name = names[number % len(names)]
-                kind, original = self.originals[name]
-                told, mutant = self.mutate(original, folder, self.seed, number)
-                self._count(name, number, told, victim.ask(kind, mutant), victim.expected[name])
+                    for number, one in zip(numbers, found, strict=True):
+                        name = names[number % len(names)]
+                        self._count(name, number, one, victim.expected[name]["message"])
+                    self._keep()
         finally:
             victim.end()
 
-    def _count(self, name, number, told, found, expected):
+    def _take(self, take):
+        with self._lock:
+            numbers = take(self.next)
+            self.next += len(numbers)
+        return numbers
+
+    def _count(self, name, number, found, expected):
         outcome = found["outcome"]
         if outcome == "answer":
-            outcome = "same" if found["message"] == expected["message"] else "other"
-        with self._lock:
-            self.counts[name][outcome] += 1
-            if outcome in BAD:
-                self.failures.append(
-                    f"{name}, seed {self.seed}, number {number}: {told}: {outcome}: {found['message']}"
-                )
-            if number % 500 == 0:
-                self._keep()
+            outcome = "same" if found["message"] == expected else "other"
+        self.counts[name][outcome] += 1
+        if outcome in BAD:
+            with tempfile.TemporaryDirectory() as place:
+                told, _ = self.mutate(self.originals[name][1], Path(place), self.seed, number)
+            self.failures.append(f"{name}, seed {self.seed}, number {number}: {told}: {outcome}: {found['message']}")
 
     def _keep(self):
         counts = {name: dict(found) for name, found in self.counts.items()}
@@ -118,10 +134,12 @@ def run(what, originals, mutate, options, folder, short, capsys):
     campaign = Campaign(originals, options.seed, options.folder(folder) / f"{name}-{options.seed}.json", mutate)
     end = time.monotonic() + 60 * options.minutes
 
-    def is_over(number):
-        return time.monotonic() > end if options.minutes else number >= len(originals) * short
+    def take(first):
+        if not options.minutes:
+            return range(first, max(first, len(originals) * short))
+        return range(first, first + BLOCK if time.monotonic() < end else first)
 
-    campaign.run(folder, options.jobs, is_over)
+    campaign.run(folder, options.jobs, take)
     with capsys.disabled():
         if options.minutes:
             print(f"\n\n{what}, seed {options.seed}:\n\n{campaign.table()}\n")  # noqa: T201
