@@ -109,6 +109,12 @@ def files(tmp_path_factory):
     place("vectors", "v.vec.xz").write_bytes(lzma.compress(lines.encode()))
     place("vectors", "v.vec.zst").write_bytes(_zstd().compress(lines.encode()))
     Vocabulary.from_counts({"oil": 3, "gas": 2, "a\tb": 1}).save(place("vocabulary", "w.tsv"))
+    _place_office_files(place)
+    _place_feedback(place, documents)
+    return found
+
+
+def _place_office_files(place):
     place("documents", "d.pdf").write_bytes(pdf("Crude prices rose", pages=2))
     place("documents", "d.docx").write_bytes(docx_file("Crude prices", "rose again"))
     place("documents", "d.html").write_text(PAGE)
@@ -119,6 +125,9 @@ def files(tmp_path_factory):
     place("documents", "s.json").write_text(
         json.dumps([task(annotation(PATHS)), task(annotation(CHOICES), document="d7")])
     )
+
+
+def _place_feedback(place, documents):
     with FeedbackStore(place("feedback", "f.sqlite")) as store:
         store.add(
             [
@@ -129,7 +138,6 @@ def files(tmp_path_factory):
         store.add([Correction("k3", "done", "ann", documents[0], suggested=("earn", "grain"))])
         store.add([Correction("k4", "undo", "bob", undoes="k1")])
         store.enqueue([(documents[1], Suggestion("v1", ({"label": "earn", "score": 0.5},), "earn", 0.5, 1.0))])
-    return found
 
 
 def test_mutated_files_are_read_or_refused_in_one_line(files, campaign_options, tmp_path, capsys):

@@ -1,8 +1,8 @@
 """A process that tries files and folders for others, in children with limits of time and memory, which may crash.
 
-It reads lines `{"kind": ..., "path": ...}`, and tries each in a child of its own; or lines `{"originals": ..., "mutate":
-..., "numbers": ...}`, whose mutations one child makes and tries in turn, as long as it lives: to start a child takes
-longer than to read a small file. Each is answered with a line `{"outcome": ..., "message": ...}`. Outcomes:
+It reads lines `{"kind": ..., "path": ...}`, and tries each in a child of its own; or lines `{"originals": ...,
+"mutate": ..., "numbers": ...}`, whose mutations one child makes and tries in turn, as long as it lives: to start a
+child takes longer than to read a small file. Each is answered with a line `{"outcome": ..., "message": ...}`. Outcomes:
 
 - `answer`: labels, documents or what else is read came out; `message` has their hash.
 - `refused`: an error that a user can correct, in one line.
