@@ -214,6 +214,51 @@ def test_labels_of_a_changed_taxonomy_keep_what_is_known_of_them(corpus, trained
     assert labels_of(corpus / "newer", "harbour cargo vessel port") == {"S"}
 
 
+def dated(count):
+    return [
+        {"id": one.id, "text": f"{one.text} word{number}", "labels": one.labels, "day": number}
+        for number, one in enumerate(documents(count, 5))
+    ]
+
+
+@pytest.mark.parametrize(("split_by", "held_out"), [("auto", {"test"}), ("day", {"dev", "test"})])
+def test_documents_that_training_put_by_are_compared_on_and_not_learned_from(tmp_path, split_by, held_out):
+    (tmp_path / "train.jsonl").write_text("".join(json.dumps(one) + "\n" for one in dated(300)))
+    report = train(tmp_path / "train.jsonl", tmp_path / "model", model="SVM", split_by=split_by)
+    assert set(read_trained_on(tmp_path / "model").held_out) == held_out
+    for seed in (6, 7):  # what is put by is remembered by the model that has learned, too
+        found = learn(tmp_path / "model", feedback(tmp_path, documents(3, seed, f"c{seed}-")))
+        assert (found.comparison.on, found.comparison.documents) == ("test documents", report.card.documents["test"])
+    first, last = load_model(before(tmp_path / "model")), load_model(tmp_path / "model")
+    assert found.comparison.before.micro_f1 == pytest.approx(first.metrics["test"]["flat"]["micro"]["f1"])
+    assert last.metrics["documents"] == {**report.card.documents, "train": report.card.documents["train"] + 6}
+    (tmp_path / "train.jsonl").rename(tmp_path / "moved.jsonl")
+    moved = LearnFiles(feedback(tmp_path, documents(3, 4, "c")), train=tmp_path / "moved.jsonl")
+    assert learn(tmp_path / "model", moved).comparison.documents == report.card.documents["test"]
+
+
+def test_documents_put_by_from_another_file_are_not_looked_for(tmp_path):
+    source, told = tmp_path / "train.jsonl", []
+    source.write_text("".join(json.dumps(one) + "\n" for one in dated(300)))
+    train(source, tmp_path / "model", model="SVM", split_by="auto")
+    source.write_text("".join(json.dumps(one) + "\n" for one in dated(299)))
+    files = LearnFiles(feedback(tmp_path, documents(3, 4, "c")), train=source)
+    assert learn(tmp_path / "model", files, tell=told.append).comparison.on == "corrections, out of fold"
+    assert "was measured on documents drawn from another file" in "".join(told)
+    assert read_trained_on(tmp_path / "model").held_out == {}
+
+
+def test_parts_by_a_field_are_found_in_a_file_that_has_moved(tmp_path):
+    parts = ["train"] * 80 + ["dev"] * 10 + ["test"] * 10
+    records = [{**one, "split": part} for one, part in zip(dated(100), parts, strict=True)]
+    (tmp_path / "train.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
+    train(tmp_path / "train.jsonl", tmp_path / "model", model="SVM", split_by="auto")
+    (tmp_path / "train.jsonl").rename(tmp_path / "moved.jsonl")
+    files = LearnFiles(feedback(tmp_path, documents(3, 4, "c")), train=tmp_path / "moved.jsonl")
+    assert learn(tmp_path / "model", files).comparison.documents == 10
+    assert load_model(tmp_path / "model").metrics["documents"] == {"train": 83, "dev": 10, "test": 10}
+
+
 def test_documents_may_have_labels_of_the_taxonomy_as_it_was(corpus, trained):
     (corpus / "new.tsv").write_text("all\tS\tships\nall\twheat\nall\tgold\n")
     train(TrainFiles(corpus / "train.jsonl", corpus / "new.tsv", start=trained()), corpus / "newer")
