@@ -1,7 +1,6 @@
 """Learn from corrections: fit a model again with corrected documents, and keep the better one."""
 
 import os
-import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -414,11 +413,16 @@ def _save(found: _Learned, data: TrainingData, target: WorkFolder, work: Path) -
 
 
 def _publish(target: WorkFolder, *, keep: bool) -> None:
-    """Put the new model in its place; one that stood there is kept beside it."""
+    """Put the new model in its place; one that stood there is kept beside it.
+
+    Wherever a kill strikes, there is a whole model in both places.
+    """
     if not keep:
         target.publish()
         return
     earlier = before(target.target)
-    shutil.rmtree(earlier, ignore_errors=True)
-    target.result.rename(earlier)
+    if earlier.exists():
+        exchange_folders(target.result, earlier)
+    else:
+        target.result.rename(earlier)
     exchange_folders(target.target, earlier)
