@@ -5,6 +5,7 @@ import random
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
 from sklearn.metrics import f1_score
 
 from taxocaps.corpus.document import Document
@@ -13,6 +14,7 @@ from taxocaps.errors import CorpusError, FileError, ModelError
 from taxocaps.feedback.corrections import import_corrections
 from taxocaps.feedback.store import FeedbackStore, feedback_path
 from taxocaps.scorers.persistence import load_model
+from taxocaps.workflows.config import resolve_run_config
 from taxocaps.workflows.learn import LearnFiles, before, compare, go_back, learn
 from taxocaps.workflows.predict import predict
 from taxocaps.workflows.train import TrainFiles, train
@@ -197,6 +199,28 @@ def test_a_joined_model_keeps_its_join(corpus):
     assert labels_of(corpus / "model", "zebu zebu zebu") == {"wheat"}
     older, newer = (load_model(path).scorer.trees for path in (before(corpus / "model"), corpus / "model"))
     assert np.array_equal(older.values, newer.values)
+
+
+def test_a_network_goes_on_from_its_weights(corpus, tiny):
+    files = TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv", test=corpus / "test.jsonl")
+    train(files, corpus / "model", resolve_run_config(overrides=tiny))
+    corrected = [Document("zebu zebu grass", f"z{number}", ("wheat",)) for number in range(4)]
+    report = learn(corpus / "model", feedback(corpus, corrected), training__learning_rate=1e-6)
+    assert (report.way, report.added, report.comparison.on) == ("anew", 4, "test documents")
+    assert report.comparison.documents == 30
+    assert report.is_replaced
+    older, newer = (load_file(path / "weights.safetensors") for path in (before(corpus / "model"), corpus / "model"))
+    for name, weights in older.items():  # one epoch from random weights would end anywhere
+        if weights.dtype.kind == "f" and weights.shape == newer[name].shape:
+            assert np.allclose(weights, newer[name], atol=1e-3), name
+
+
+def test_a_network_without_test_documents_is_compared_on_corrections_that_it_does_not_learn(corpus, tiny):
+    train(
+        TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv"), corpus / "model", resolve_run_config(overrides=tiny)
+    )
+    report = learn(corpus / "model", feedback(corpus, documents(10, 3, "c")), anyway=True)
+    assert (report.comparison.on, report.comparison.documents) == ("corrections, held out", 2)
 
 
 def test_labels_of_a_changed_taxonomy_keep_what_is_known_of_them(corpus, trained):
