@@ -76,7 +76,7 @@ def top_down_scores(margins: NDArray[np.float32], classes: Classes) -> NDArray[n
 
 def _members(nodes: Nodes, Y: csr_array) -> list[Documents]:
     """The documents that have the label of each node or of a descendant."""
-    members = [np.zeros(0, np.int64)] * len(nodes)
+    members: list[Documents] = [np.zeros(0, np.int64)] * len(nodes)
     for node, documents in zip(nodes.own.tolist(), documents_by_label(Y), strict=True):
         members[node] = documents
     for node in reversed(range(len(nodes))):  # children hand their documents up before their parents do
