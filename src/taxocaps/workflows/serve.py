@@ -320,8 +320,8 @@ def _label_together(model: FittedModel, jobs: Sequence[LabelJob]) -> list[Answer
 def _rank(model: FittedModel, documents: Sequence[Document], version: str) -> Ranking:
     pool = model.scorer.encoder.encode(documents)
     own = pool_scores(model, pool)
-    best, doubts = choose_next(model, pool, _CHOSEN, scores=own), doubt(own)
-    reasons = dict(zip(best.documents.tolist(), best.labels.tolist(), strict=True))
+    reasons = {one.document: one for one in choose_next(model, pool, _CHOSEN, scores=own)}
+    doubts = doubt(own)
     rest = [row for row in np.argsort(-doubts, kind="stable").tolist() if row not in reasons]
     found: list[Prediction] = []
     for start in range(0, len(documents), _PORTION):
@@ -329,9 +329,8 @@ def _rank(model: FittedModel, documents: Sequence[Document], version: str) -> Ra
         found += model.predictions(documents[part], own[part])
 
     def suggestion(row: int) -> Suggestion:
-        column = reasons.get(row, -1)
-        label = model.classes.names[column] if column >= 0 else None
-        score = float(own[row, column]) if column >= 0 else 0.0
-        return Suggestion(version, tuple(one.as_dict() for one in found[row].labels), label, score, float(doubts[row]))
+        labels, reason = tuple(one.as_dict() for one in found[row].labels), reasons.get(row)
+        label, score = (None, 0.0) if reason is None else (reason.label, reason.score)
+        return Suggestion(version, labels, label, score, float(doubts[row]))
 
     return tuple((documents[row], suggestion(row)) for row in (*reasons, *rest))
