@@ -321,9 +321,11 @@ def test_models_are_compared_as_scikit_learn_does():
     rows = [np.array([[name in one for name in "abc"] for one in part]) for part in lists]
     assert found.before.micro_f1 == pytest.approx(f1_score(rows[0], rows[1], average="micro"))
     assert found.after.macro_f1 == pytest.approx(f1_score(rows[0], rows[2], average="macro"))
+
+    def micro_f1(part, drawn):  # scikit-learn's takes milliseconds
+        return 2 * (rows[0] & part)[drawn].sum() / (rows[0][drawn].sum() + part[drawn].sum())
+
+    assert micro_f1(rows[1], np.arange(40)) == pytest.approx(found.before.micro_f1)
     drawn = [generator.integers(40, size=40) for _ in range(2_000)]
-    differences = [
-        f1_score(rows[0][one], rows[2][one], average="micro") - f1_score(rows[0][one], rows[1][one], average="micro")
-        for one in drawn
-    ]
+    differences = [micro_f1(rows[2], one) - micro_f1(rows[1], one) for one in drawn]
     assert found.standard_error == pytest.approx(np.std(differences), rel=0.15)
