@@ -167,7 +167,8 @@ def latent_vectors(
 
     def vectors(given: csr_array) -> NDArray[np.float32]:
         found = given @ axes.T
-        return (found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), _TINY)).astype(np.float32)
+        lengths = np.maximum(np.linalg.norm(found, axis=1, keepdims=True), _TINY)
+        return np.asarray(found / lengths, np.float32)
 
     return vectors(bags), None if labelled is None else vectors(bag.transform(labelled))
 
