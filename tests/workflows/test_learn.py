@@ -201,6 +201,7 @@ def test_a_joined_model_keeps_its_join(corpus):
     assert np.array_equal(older.values, newer.values)
 
 
+@pytest.mark.slow
 def test_a_network_goes_on_from_its_weights(corpus, tiny):
     files = TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv", test=corpus / "test.jsonl")
     train(files, corpus / "model", resolve_run_config(overrides=tiny))
@@ -215,6 +216,7 @@ def test_a_network_goes_on_from_its_weights(corpus, tiny):
             assert np.allclose(weights, newer[name], atol=1e-3), name
 
 
+@pytest.mark.slow
 def test_a_network_without_test_documents_is_compared_on_corrections_that_it_does_not_learn(corpus, tiny):
     train(
         TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv"), corpus / "model", resolve_run_config(overrides=tiny)

@@ -136,14 +136,18 @@ def unmet_labels(model: FittedModel) -> list[str]:
 def name_scores(
     taxonomy: Taxonomy, labels: Sequence[str], pool: EncodedDocuments, text: TextConfig
 ) -> NDArray[np.float32]:
-    """How well documents fit the names of labels, beside those of the pool that fit best; float32 [pool, labels]."""
+    """How well documents fit the names of labels, beside those of the pool that fit best; float32 [pool, labels].
+
+    It is 0 for a document that has none of the words of a name.
+    """
     if not labels or not len(pool):
         return np.zeros((len(pool), len(labels)), np.float32)
     terms = [label_terms(taxonomy, label, text.language) for label in labels]
     names = LabelNames(terms, [taxonomy.title(label, text.language) for label in labels], text)
     names.fit(pool.select(_some(len(pool), _SAMPLE)))
     evidence = names.evidence(pool)
-    total = sum(evidence[kind] / max(float(evidence[kind].max()), _TINY) for kind in LabelNames.rising)
+    has_words = (evidence["coverage"] > 0) | (evidence["full coverage"] > 0)
+    total = has_words * sum(evidence[kind] / max(float(evidence[kind].max()), _TINY) for kind in LabelNames.rising)
     fit: NDArray[np.float32] = total / np.maximum(total.max(axis=0), _TINY)
     return (_BY_NAME * fit**_STEEP).astype(np.float32)
 
@@ -163,7 +167,8 @@ def latent_vectors(
 
     def vectors(given: csr_array) -> NDArray[np.float32]:
         found = given @ axes.T
-        return (found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), _TINY)).astype(np.float32)
+        lengths = np.maximum(np.linalg.norm(found, axis=1, keepdims=True), _TINY)
+        return np.asarray(found / lengths, np.float32)
 
     return vectors(bags), None if labelled is None else vectors(bag.transform(labelled))
 
