@@ -48,7 +48,7 @@ test-slow: .venv/dev  ## What takes longer: the built wheel, large inputs, full 
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m slow -n 2
 
 MINUTES ?= 10
-campaign: .venv/dev  ## Try damaged inputs for MINUTES=10; SEED=N repeats a campaign, or continues it
+campaign: .venv/dev  ## Try damaged inputs, faults and kills, each kind for MINUTES=10; SEED=N repeats a campaign, or continues it
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m campaign --campaign-minutes $(MINUTES) $(if $(SEED),--campaign-seed $(SEED)) tests/campaigns
 
 lint: .venv/dev  ## Format, lint, types, import contracts, and the documentation without a warning

@@ -75,6 +75,15 @@ def test_every_direct_dependency_has_a_tested_version():
     assert "torch" in pinned
 
 
+def test_every_dependency_of_a_locked_install_is_locked():
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    extras = re.search(r"taxocaps\[([\w,]+)\]", lock)[1].split(",")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = [*project["dependencies"], *(one for extra in extras for one in project["optional-dependencies"][extra])]
+    names = {canonical(re.split(r"[<>=;\[ ]", requirement)[0]) for requirement in wanted}
+    assert names <= {canonical(name) for name in re.findall(r"^([\w.-]+)==", lock, re.MULTILINE)}
+
+
 def test_links_in_the_documentation_lead_somewhere():
     for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
         for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf-8")):
