@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture
 def arguments(toy_files):
-    return ("review", toy_files.documents, "--taxonomy", toy_files.taxonomy, "--model", "LR")
+    return ("review", toy_files.documents, toy_files.taxonomy, "--model", "LR")
 
 
 def test_the_tables_and_the_files(run, arguments, toy_files, tmp_path):
