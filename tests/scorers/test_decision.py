@@ -403,8 +403,8 @@ def test_labels_without_any_score_are_not_counted():
 
 def test_which_rules_look_at_validation_documents_and_which_take_the_best_labels():
     untuned = {name for name, rule in DECISION_RULES.items() if not rule.is_tuned}
-    assert untuned == {"fixed", "top-k"}
-    assert {name for name, rule in DECISION_RULES.items() if rule.takes_best} == {"top-k"}
+    assert untuned == {"fixed", "top-k", "one"}
+    assert {name for name, rule in DECISION_RULES.items() if rule.takes_best} == {"top-k", "one"}
 
 
 def test_the_training_documents_of_a_label_are_the_most_that_a_model_had():

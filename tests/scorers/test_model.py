@@ -299,6 +299,45 @@ def test_measured_on_its_validation_documents_a_model_is_as_good_as_it_says(lear
     assert again.as_dict() == model.validation.as_dict()
 
 
+ONE_EACH = [["oil"], ["grain"], ["art"], ["oil"], ["art"]] * 15
+
+
+def test_documents_with_one_label_each_get_their_best_one(learn):
+    model, examples = learn(TEXTS, ONE_EACH, hierarchy="as-is")
+    assert (model.config.decision.rule, model.card().takes_best) == ("one", True)
+    own = model.own_scores(examples.documents)
+    chosen = model.choose(own).toarray()
+    assert (chosen.sum(axis=1) == 1).all()
+    assert (chosen.argmax(axis=1) == own.argmax(axis=1)).all()
+    assert model.choose(own, DecisionOptions(threshold=0.0)).nnz == chosen.size
+
+
+def test_their_ancestors_come_with_the_best_of_the_lowest_labels(learn):
+    lists = [[*labels, *(["trade"] if labels[0] != "art" else [])] for labels in ONE_EACH]
+    model, _ = learn(TEXTS, lists)
+    assert (model.hierarchy, model.config.decision.rule) == ("add-ancestors", "one")
+    own = np.array([[0.9, 0.2, 0.3, 0.4], [0.9, 0.5, 0.3, 0.4]], np.float32)  # trade, oil, grain, art
+    assert model.classes.label_lists(model.choose(own)) == [("art",), ("trade", "oil")]
+
+
+@pytest.mark.parametrize(
+    "lists",
+    [
+        [["oil", "art"], *ONE_EACH[1:]],
+        [[], *ONE_EACH[1:]],
+        [["oil", "trade"], ["grain", "trade"], ["trade"], ["art"], ["art"]] * 15,
+        [["oil"]] * len(TEXTS),
+    ],
+    ids=["two labels", "no label", "a label that others go below", "the same label everywhere"],
+)
+def test_other_documents_get_what_reaches_its_threshold(learn, lists):
+    assert learn(TEXTS, lists)[0].config.decision.rule == "global"
+
+
+def test_a_rule_that_was_asked_for_is_kept_though_documents_have_one_label_each(learn):
+    assert learn(TEXTS, ONE_EACH, rule="per-label")[0].config.decision.rule == "per-label"
+
+
 def test_unseen_labels_count_in_an_evaluation(learn):
     model, examples = learn(TEXTS, LISTS)
     scores = model.own_scores(examples.documents)
@@ -605,7 +644,7 @@ def test_a_small_corpus_and_rare_labels_are_told(record):
     guesses = "with 49 documents, probabilities and thresholds are guesses: label more documents"
     assert found.told[:2] == [guesses, "2 labels have only one or two documents: trade, grain"]
     assert found.model.card().rare_labels == found.model.metrics["rare_labels"] == {"trade": 1, "grain": 2}
-    enough = record(numbered(["oil"] * 50), [["oil", "trade"]] * 49 + [["art"]])
+    enough = record(numbered(["oil"] * 50), [["oil", "trade"]] * 49 + [["art", "oil"]])
     assert enough.told == ["1 label has only one or two documents: art"]
     none = record(numbered(["oil", "art"] * 100), [["oil"], ["art"]] * 100)
     assert (none.told, none.model.card().rare_labels) == ([], {})

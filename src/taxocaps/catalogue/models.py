@@ -333,7 +333,6 @@ AUTO = ModelSpec(
     {"scorer": "joined"},
     {
         "text": {"tokenizer": "raw"},
-        "decision": {"rule": "by-frequency"},
         "time": 600,
         "choose": True,
         "members": {
@@ -403,7 +402,7 @@ def _of_members(members: Sequence[ModelSpec]) -> ModelSpec:
         "this package",
         "to join models of your choice",
         {"scorer": "joined"},
-        {"text": {"tokenizer": "raw"}, "decision": {"rule": "by-frequency"}},
+        {"text": {"tokenizer": "raw"}},
         members=tuple(names),
     )
 

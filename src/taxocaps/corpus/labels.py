@@ -321,6 +321,29 @@ class Classes:
         closed = labels @ self.closure
         return bool((closed if used is None else closed[:, used.nonzero()[0]]).nnz == labels.nnz)
 
+    def has_one_label(self, labels: "csr_array", *, with_ancestors: bool) -> bool:
+        """Whether each document has one label and there are several to choose from.
+
+        Args:
+            labels: CSR [documents, L] of bool.
+            with_ancestors: Whether the ancestors of a label come with it, and do not count; then no document may end at
+                a label that others have labels below.
+        """
+        import numpy as np
+
+        if with_ancestors:
+            labels = labels[:, np.flatnonzero(~self.are_above(labels.sum(axis=0) > 0))]
+        counts = np.diff(labels.indptr)
+        return bool(len(counts)) and bool((counts == 1).all()) and len(np.unique(labels.indices)) > 1
+
+    def are_above(self, used: Any) -> Any:
+        """Which labels are parents of used ones; bool [L] of bool [L]."""
+        import numpy as np
+
+        above = np.zeros(len(self), bool)
+        above[[parent for label in np.flatnonzero(used).tolist() for parent in self.parents[label]]] = True
+        return above
+
     def label_lists(self, chosen: "csr_array") -> list[tuple[str, ...]]:
         """The names of the labels of each document, from CSR [documents, L] of bool."""
         names = [self.names[column] for column in chosen.indices.tolist()]

@@ -13,7 +13,7 @@ from taxocaps.encoding.documents import EncodedDocuments, plain_text
 from taxocaps.errors import CorpusError, ModelError, nearest
 from taxocaps.explanations.explainers import EXPLAINERS
 from taxocaps.explanations.explanation import Explanation, JudgedLabel, KeptWord, rounded
-from taxocaps.scorers.decision import DECISION_RULES, MOST_LABELS
+from taxocaps.scorers.decision import MOST_LABELS
 from taxocaps.scorers.model import FittedModel
 
 __all__ = ["MOST_CHARACTERS", "MOST_WORDS", "ExplainOptions", "explain_document", "explain_encoded"]
@@ -134,7 +134,7 @@ def _judged(
     others.sort(key=lambda column: model.thresholds[column] - scores[0, column])
     missed = [column for rank, column in enumerate(others) if rank < near_misses or column in asked]
     ordered = [*sorted(given, key=lambda column: (-scores[0, column], column)), *missed]
-    has_thresholds = not DECISION_RULES[model.config.decision.rule].takes_best
+    has_thresholds = model.config.decision.top_k is None
     names = model.classes.names
     return tuple(
         JudgedLabel(

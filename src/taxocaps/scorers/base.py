@@ -217,6 +217,7 @@ class Scorer(ABC):
         Config: The options that the scorer has; `config_type` may refine it.
         is_calibrated: Whether scores are probabilities already.
         needs_folds: Whether there are folds however few documents there are.
+        usual_rule: The decision rule for documents with several labels, if none is asked for.
         start: A fitted scorer of the same kind, perhaps with other labels, from whose weights `fit` continues.
         origins: For labels that the scorer to start from calls otherwise, what it calls them.
         vocabulary: The words it knows, once it is fitted.
@@ -225,6 +226,7 @@ class Scorer(ABC):
     Config: ClassVar[type[ModelConfig]]
     is_calibrated: ClassVar[bool] = False
     needs_folds: ClassVar[bool] = False
+    usual_rule: ClassVar[str] = "global"
     start: Self | None = None
     origins: Mapping[str, str] = MappingProxyType({})
     vocabulary: Vocabulary

@@ -53,7 +53,9 @@ class DecisionConfig(Config):
             best micro-F1, lower for labels with few training documents), `global` (one threshold with the best
             micro-F1), `macro` (one with the best macro-F1), `precision` (the lowest one with this share of right
             labels), `count` (one that gives documents so many labels on average), `per-label` (a threshold for each
-            label with the best F1 of that label: SCutFBR.1); or without such documents, `fixed` and `top-k`.
+            label with the best F1 of that label: SCutFBR.1); or without such documents, `fixed`, `top-k` and `one` (the
+            best of the lowest labels). `auto` is `one` if each training document has one label, its ancestors apart,
+            and otherwise `by-frequency` for joined models and `global` for all others.
         threshold: The threshold of the rule `fixed`.
         k: Labels per document of the rules `top-k` and `count`.
         precision: The precision of the rule `precision`.
@@ -66,7 +68,7 @@ class DecisionConfig(Config):
 
     section: ClassVar[str] = "decision"
 
-    rule: str = "global"
+    rule: str = "auto"
     threshold: Annotated[float, Between(0, 1)] = 0.5
     k: Annotated[int, Between(1, MOST_LABELS)] = 5
     precision: Annotated[float, Between(0.01, 1)] = 0.9
@@ -79,6 +81,12 @@ class DecisionConfig(Config):
         """The rule must be known."""
         if self.rule not in DECISION_RULES:
             raise ConfigError(f"{self.key('rule')} must be one of {', '.join(DECISION_RULES)}; got {self.rule!r}")
+
+    @property
+    def top_k(self) -> int | None:
+        """Labels that each document gets by the rule, whatever their scores; None if thresholds decide."""
+        rule = DECISION_RULES[self.rule]
+        return (1 if rule.takes_one else self.k) if rule.takes_best else None
 
 
 class DecisionOptions(Config):
@@ -145,11 +153,13 @@ class DecisionRule:
             label, float32 [L].
         is_tuned: Whether thresholds depend on such documents.
         takes_best: Whether the `k` best labels are taken instead of those above their thresholds.
+        takes_one: Whether only one is taken, of the labels that have none below them if ancestors are added.
     """
 
     fit: Callable[[HeldOut, DecisionConfig], Scores]
     is_tuned: bool = True
     takes_best: bool = False
+    takes_one: bool = False
 
 
 def _one_threshold(held_out: HeldOut, config: DecisionConfig) -> Scores:
@@ -210,11 +220,13 @@ COUNT = DecisionRule(_threshold_for_count)
 PER_LABEL = DecisionRule(_threshold_per_label)
 FIXED = DecisionRule(_fixed_threshold, is_tuned=False)
 TOP_K = DecisionRule(_one_threshold, is_tuned=False, takes_best=True)
+ONE = DecisionRule(_one_threshold, is_tuned=False, takes_best=True, takes_one=True)
 
 DECISION_RULES: Registry[DecisionRule] = Registry(
     "decision rule",
     "taxocaps.decision_rules",
     {
+        "auto": "taxocaps.scorers.decision:GLOBAL",  # a fitted model has one of the others
         "by-frequency": "taxocaps.scorers.decision:BY_FREQUENCY",
         "global": "taxocaps.scorers.decision:GLOBAL",
         "macro": "taxocaps.scorers.decision:MACRO",
@@ -223,6 +235,7 @@ DECISION_RULES: Registry[DecisionRule] = Registry(
         "per-label": "taxocaps.scorers.decision:PER_LABEL",
         "fixed": "taxocaps.scorers.decision:FIXED",
         "top-k": "taxocaps.scorers.decision:TOP_K",
+        "one": "taxocaps.scorers.decision:ONE",
     },
 )
 """The rules by `decision.rule`."""

@@ -135,6 +135,7 @@ class JoinedScorer(Scorer):
     Config = JoinedModelConfig
     is_calibrated = True
     needs_folds = True
+    usual_rule = "by-frequency"
 
     trees: Trees
     counts: NDArray[np.int64]

@@ -156,11 +156,13 @@ class FittedModel:
 
     def _chosen(self, own: NDArray[np.float32], options: DecisionOptions) -> NDArray[np.bool_]:
         """The labels before anything is done about ancestors; bool [documents, L]."""
-        decision, top_k = self.config.decision, options.top_k
-        if top_k is None and options.threshold is None and DECISION_RULES[decision.rule].takes_best:
-            top_k = decision.k
+        decision, top_k, scores = self.config.decision, options.top_k, own
+        if top_k is None and options.threshold is None:
+            top_k = decision.top_k
+            if DECISION_RULES[decision.rule].takes_one:
+                scores = np.where(self._is_lowest, own, 0)
         chosen = choose_labels(
-            own,
+            scores,
             self.thresholds if options.threshold is None else options.threshold,
             top_k=top_k,
             at_least=decision.at_least if options.at_least is None else options.at_least,
@@ -240,6 +242,13 @@ class FittedModel:
             is_known = raise_ancestors(is_known[None], self.classes)[0]
         return frozenset(self.classes.names[column] for column in np.flatnonzero(~is_known).tolist())
 
+    @cached_property
+    def _is_lowest(self) -> NDArray[np.bool_]:
+        """The labels that a document may have beside nothing but their ancestors; bool [L]."""
+        if self.hierarchy != "add-ancestors":
+            return np.ones(len(self.classes), bool)
+        return ~self.classes.are_above(self.counts > 0)
+
     def card(self, name: str | None = None) -> ModelCard:
         """What the model is and how good it is; `name` is what it is called, such as its folder."""
         metrics = plain(self.metrics)
@@ -252,7 +261,7 @@ class FittedModel:
             language=self.config.text.language,
             hierarchy=self.hierarchy,
             rule=self.config.decision.rule,
-            takes_best=DECISION_RULES[self.config.decision.rule].takes_best,
+            takes_best=self.config.decision.top_k is not None,
             at_least=self.config.decision.at_least,
             is_calibrated=self.is_calibrated,
             **{key: metrics[key] for key in _OF_CARD if metrics.get(key) is not None},
@@ -411,8 +420,14 @@ def fit_with_scores(
     hierarchy = decision.hierarchy
     if hierarchy == "auto":
         hierarchy = "add-ancestors" if scorer.classes.has_all_ancestors(training.labels, counts > 0) else "as-is"
+    if decision.rule == "auto":
+        has_one = scorer.classes.has_one_label(training.labels, with_ancestors=hierarchy == "add-ancestors")
+        decision = decision.replace(rule="one" if has_one else scorer.usual_rule)
+        if has_one:
+            context.tell("each document has one label, so each gets its best one (--set decision.rule=global for any)")
     thresholds = DECISION_RULES[decision.rule].fit(held_out, decision)
-    fitted = FittedModel(name, scorer.config, scorer, calibration, thresholds, hierarchy, counts, report)
+    config = scorer.config.replace(decision=decision)
+    fitted = FittedModel(name, config, scorer, calibration, thresholds, hierarchy, counts, report)
     if decision.calibration == "logistic" and not fitted.is_calibrated:
         context.tell("there are too few documents for probabilities: scores only order the labels")
     found = fitted.evaluate(held_out.labels, held_out.scores)
@@ -459,8 +474,9 @@ def refit_model(
     )
     calibration = Calibration() if start.calibration.is_identity else Calibration(slopes, intercepts)
     metrics = {"parameters": scorer.parameters, "rare_labels": _rare(scorer.classes, counts)}
+    config = scorer.config.replace(decision=scorer.config.decision.replace(rule=start.config.decision.rule))
     fitted = FittedModel(
-        start.name, scorer.config, scorer, calibration, start.thresholds[like], start.hierarchy, counts, metrics=metrics
+        start.name, config, scorer, calibration, start.thresholds[like], start.hierarchy, counts, metrics=metrics
     )
     return fitted, _calibrated(calibration, raw)
 

@@ -38,7 +38,6 @@ from taxocaps.report.tables import model_card, validated_on
 from taxocaps.report.training_page import training_page
 from taxocaps.results import ModelCard
 from taxocaps.scorers.base import Examples, FitContext, Scorer, make_scorer
-from taxocaps.scorers.decision import DECISION_RULES
 from taxocaps.scorers.model import FittedModel, ModelName, fit_model, known_counts
 from taxocaps.scorers.persistence import load_model, save_model
 from taxocaps.taxonomy.readers import as_taxonomy
@@ -589,7 +588,6 @@ def add_pages(model: FittedModel, result: Path, work: Path) -> None:
             (result / "history.csv").write_bytes(history.read_bytes())
     (result / "README.md").write_text(model_card(model.card()), encoding="utf-8")
     if model.diagnosis is not None:
-        decision = model.config.decision
-        top_k = decision.k if DECISION_RULES[decision.rule].takes_best else None
+        top_k = model.config.decision.top_k
         page = training_page(model.card(), model.taxonomy_view(), model.diagnosis, model.report, top_k=top_k)
         (result / "report.html").write_text(page, encoding="utf-8")
