@@ -12,10 +12,9 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from pathlib import Path
 
+import httpx
 import pytest
 
 import taxocaps
@@ -78,25 +77,23 @@ def start(tmp_path):
         server.stderr.close()
 
 
-def get(port, path, token=None, data=None, **headers):
-    request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", data, headers)
-    if token:
-        request.add_header("Authorization", f"Bearer {token}")
-    with urllib.request.urlopen(request, timeout=30) as response:
-        return json.load(response)
-
-
-def post(port, path, content, token=None):
-    return get(port, path, token, json.dumps(content).encode(), **{"Content-Type": "application/json"})
+def ask(port, path, content=None, **headers):
+    """The answer of a server; an error if it is one."""
+    url = f"http://127.0.0.1:{port}{path}"
+    method = "GET" if content is None else "POST"
+    return httpx.request(method, url, json=content, headers=headers, timeout=30).raise_for_status().json()
 
 
 def eventually(action):
     """Try until it succeeds, for half a minute."""
     for _ in range(100):
-        with contextlib.suppress(OSError):  # HTTP errors are among these
+        with contextlib.suppress(httpx.HTTPError):
             return action()
         time.sleep(0.3)
     return action()
+
+
+TOKEN = {"Authorization": "Bearer s3cret"}
 
 
 @pytest.fixture(scope="module")
@@ -118,12 +115,12 @@ def test_the_unit_starts_reloads_and_stops_a_server(model, start, tmp_path, port
     assert program == "/opt/taxocaps/bin/taxocaps"
     assert not re.search(r"[%$]", " ".join(words))
     server = start([*words, "--port", str(port)], XDG_CACHE_HOME=str(tmp_path / "cache"))
-    assert get(port, "/healthz") == {"status": "ready"}
-    assert get(port, "/v1/models", "s3cret")["default"] == "model"
+    assert ask(port, "/healthz") == {"status": "ready"}
+    assert ask(port, "/v1/models", **TOKEN)["default"] == "model"
     assert service["ExecReload"] == "kill -HUP $MAINPID"
     server.send_signal(signal.SIGHUP)
-    eventually(lambda: post(port, "/v1/model/back", {}, "s3cret"))  # there is a model before this one
-    assert get(port, "/healthz") == {"status": "ready"}
+    eventually(lambda: ask(port, "/v1/model/back", {}, **TOKEN))  # there is a model before this one
+    assert ask(port, "/healthz") == {"status": "ready"}
 
 
 @pytest.mark.slow
@@ -189,14 +186,11 @@ def test_a_proxy_lets_clients_reach_the_server_by_another_name(name, model, star
     environment = {**os.environ, "HOME": str(tmp_path)}
     proxy = subprocess.Popen([*PROXIES[name], str(tmp_path / name)], cwd=tmp_path, env=environment)
     try:
-        found = eventually(lambda: get(port, "/v1/models", Host="labels.example.org"))
+        found = eventually(lambda: ask(port, "/v1/models", Host="labels.example.org"))
         assert found["default"] == "model"
-        too_large = urllib.request.Request(
-            f"http://127.0.0.1:{port}/v1/predict", b"x" * 5_000_000, {"Host": "labels.example.org"}
-        )
-        with pytest.raises((urllib.error.HTTPError, ConnectionError, urllib.error.URLError)) as refused:
-            urllib.request.urlopen(too_large, timeout=30)
-        assert getattr(refused.value, "code", 413) == 413
+        with pytest.raises(httpx.HTTPError) as refused:
+            ask(port, "/v1/predict", {"text": "x" * 5_000_000}, Host="labels.example.org")
+        assert not isinstance(refused.value, httpx.HTTPStatusError) or refused.value.response.status_code == 413
     finally:
         proxy.terminate()
         proxy.wait(30)

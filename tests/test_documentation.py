@@ -184,7 +184,16 @@ def files(folder):
     corrected = [replace(document, text=f"Corrected: {document.text}", id=f"c{document.id}") for document in documents]
     write_documents(corrected, folder / "corrected.jsonl")
     (folder / "project-1-at-2026-11-17.json").write_text(
-        json.dumps([{"id": 1, "annotation_id": 7, "text": "Twelve aces on the grass court.", "labels": {"choices": ["Tennis", "Sport"]}}])
+        json.dumps(
+            [
+                {
+                    "id": 1,
+                    "annotation_id": 7,
+                    "text": "Twelve aces on the grass court.",
+                    "labels": {"choices": ["Tennis", "Sport"]},
+                }
+            ]
+        )
     )
     for name in ("articles.csv", "documents.csv"):
         write_documents(documents, folder / name)
@@ -239,9 +248,7 @@ class Terminal:
         self.close()
         line = [sys.executable, "-m", "taxocaps", *words]
         line = [*line, "--port", self.port] if "--port" not in words else [*line[:-1], self.port]
-        self.server = subprocess.Popen(
-            line, stderr=subprocess.PIPE, text=True, env=self.environment, cwd=self.folder
-        )
+        self.server = subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env=self.environment, cwd=self.folder)
         printed = []
         for printed_line in self.server.stderr:
             printed.append(printed_line)

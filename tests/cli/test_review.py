@@ -24,6 +24,15 @@ def test_the_tables_and_the_files(run, arguments, toy_files, tmp_path):
     assert report.read_text().startswith("<!doctype html>")
 
 
+def test_labels_may_be_paths(run, toy_files, tmp_path):
+    documents = [document for _, document in toy_files.data.documents()]
+    lines = [{"text": one.text, "labels": ["/".join(one.labels)]} for one in documents]
+    (tmp_path / "paths.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    code, out, _ = run("review", tmp_path / "paths.jsonl", "--model", "LR", "--path-separator", "/", "--json")
+    assert code == 0
+    assert "Sport" in str(json.loads(out)["unused"])  # a label above others, which no document carries
+
+
 def test_json_and_quiet(run, arguments):
     code, out, err = run(*arguments, "--json")
     assert (code, err) == (0, "")
