@@ -30,7 +30,8 @@ def test_labels_may_be_paths(run, toy_files, tmp_path):
     (tmp_path / "paths.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     code, out, _ = run("review", tmp_path / "paths.jsonl", "--model", "LR", "--path-separator", "/", "--json")
     assert code == 0
-    assert "Sport" in str(json.loads(out)["unused"])  # a label above others, which no document carries
+    names = {one["label"]: one["name"] for one in json.loads(out)["rare"]}
+    assert names["Sport/Ball games/Football"] == "Football"
 
 
 def test_json_and_quiet(run, arguments):
