@@ -4,9 +4,10 @@
     python benchmarks/feedback_kills.py --kills 5 --json      # a short form, for tests
 
 Two processes serve a small model, as `taxocaps serve --workers 2` does; they are forked from one that has loaded it,
-so that they are back at once, and killed together (SIGKILL) at a random moment between 0.1 and 1.5 seconds later. A
-third process sends corrections at a steady rate, whether the server is there or not, and each one again, with the same
-key, until it is acknowledged. In the end, what was acknowledged is compared with what is stored.
+so that they are back at once, and killed together (SIGKILL) at a random moment between 0.1 and 1.5 seconds later. In a
+third process, corrections come up at a steady rate, whether the server is there or not. Sixteen reviewers send them,
+each one again, with the same key, until it is acknowledged. In the end, what was acknowledged is compared with what is
+stored.
 """
 
 import argparse
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from taxocaps.web.api import Service
     from taxocaps.web.server import Listener
 
-PROCESSES = 2
+PROCESSES, REVIEWERS = 2, 16
 SPAN = (0.1, 1.5)
 
 
@@ -129,14 +130,24 @@ def review(url: str, rate: float, labels: Sequence[str], log: Path, ready: Flag,
 
 
 async def _review(url: str, rate: float, labels: Sequence[str], log: TextIO, stop: Flag) -> None:
-    begin, tasks = time.monotonic(), []
-    limits = httpx.Limits(max_connections=32)
-    async with httpx.AsyncClient(base_url=url, trust_env=False, timeout=20, limits=limits) as client:
+    begin, waiting = time.monotonic(), asyncio.Queue[int]()
+    async with asyncio.TaskGroup() as reviewers:
+        for _ in range(REVIEWERS):
+            reviewers.create_task(_work(url, waiting, labels, log))
+        number = 0
         while not stop.is_set():
-            number = len(tasks)
-            tasks.append(asyncio.create_task(_send(client, number, labels[number % len(labels)], log)))
-            await asyncio.sleep(max(0.0, begin + len(tasks) / rate - time.monotonic()))
-        await asyncio.gather(*tasks)
+            waiting.put_nowait(number)
+            number += 1
+            await asyncio.sleep(max(0.0, begin + number / rate - time.monotonic()))
+        for _ in range(REVIEWERS):
+            waiting.put_nowait(-1)
+
+
+async def _work(url: str, waiting: asyncio.Queue[int], labels: Sequence[str], log: TextIO) -> None:
+    """A reviewer, who sends one correction after the other, over a connection of their own, until the work is done."""
+    async with httpx.AsyncClient(base_url=url, trust_env=False, timeout=5) as client:
+        while (number := await waiting.get()) >= 0:
+            await _send(client, number, labels[number % len(labels)], log)
 
 
 async def _send(client: httpx.AsyncClient, number: int, label: str, log: TextIO) -> None:

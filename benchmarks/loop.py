@@ -1,17 +1,20 @@
 """Simulated reviewers: how many labelled documents a model needs, chosen by the queue or at random.
 
-    python benchmarks/loop.py build/reuters build/pydocs --seeds 0 1 --plot docs/images/loop.svg
+    python benchmarks/loop.py build/reuters build/pydocs --seeds 0 1 --kept build/loop.json --plot docs/images/loop.svg
 
 A linear model learns from 200 documents drawn at random. Then 100 of the others are labelled, as they are in the
-corpus, and it learns again; and so on. Which ones is up to `choose_next`, the choice of `taxocaps review --pool`, or to
-chance. Micro-F1 and macro-F1 are on test documents, which nothing is chosen by; macro-F1 is over the labels that these
-carry. The last column is the number of documents that the queue needs for the macro-F1 of so many random ones, divided
-by their number, over the means of all seeds.
+corpus, and it learns again; and so on. Which ones is up to the queue, as in `taxocaps review --pool`, or to chance.
+Micro-F1 and macro-F1 are on test documents, which nothing is chosen by; macro-F1 is over the labels that these carry.
+The last column is the number of documents that the queue needs for the macro-F1 of so many random ones, divided by
+their number, over the means of all seeds. What does not change, vectors and the likeness to names, is computed once for
+all documents. `--kept FILE` has the curves that are finished: another run goes on from there.
 """
 
 import argparse
+import json
 import tempfile
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +24,7 @@ from taxocaps.corpus.document import Document
 from taxocaps.corpus.labels import Classes, collect_classes, label_matrix, resolve_labels
 from taxocaps.corpus.readers import read_documents
 from taxocaps.metrics.classification import flat_metrics
-from taxocaps.reviewing.batch import choose_next
+from taxocaps.reviewing.batch import latent_vectors, name_scores, next_batch, pool_scores, unmet_labels
 from taxocaps.scorers.base import Examples, FitContext, make_scorer
 from taxocaps.scorers.model import FittedModel, ModelName, fit_model
 from taxocaps.taxonomy.readers import read_taxonomy
@@ -39,14 +42,26 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=1_500, help="Documents that are labelled in the end.")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1])
     parser.add_argument("--part", default="test", help="What is measured on: test, or dev to compare ways of choosing.")
+    parser.add_argument("--kept", type=Path, help="Where finished curves are kept.")
     parser.add_argument("--plot", type=Path, help="Draw the curves.")
     options = parser.parse_args()
     sizes = list(range(200, options.most + 1, 100))
+    kept = json.loads(options.kept.read_text()) if options.kept and options.kept.exists() else {}
     found = {}
     for folder in options.folders:
         loop = Loop(folder, options.documents, options.part)
-        curves = {choice: [loop.curve(choice, sizes, seed) for seed in options.seeds] for choice in CHOICES}
-        found[folder.name] = {choice: np.mean(many, axis=0) for choice, many in curves.items()}
+
+        def curve(choice: str, seed: int, loop: Loop = loop, name: str = folder.name) -> Curve:
+            key = f"{name}, {options.part}, {choice}, seed {seed}, {options.most}"
+            if key not in kept:
+                kept[key] = loop.curve(choice, sizes, seed).tolist()
+                if options.kept:
+                    options.kept.write_text(json.dumps(kept))
+            return np.array(kept[key])
+
+        found[folder.name] = {
+            choice: np.mean([curve(choice, seed) for seed in options.seeds], axis=0) for choice in CHOICES
+        }
         show(folder.name, sizes, found[folder.name])
     if options.plot:
         draw(found, sizes, options.plot)
@@ -70,6 +85,15 @@ class Loop:
 
         self._pool, self._measured = examples("pool", lists["pool"]), examples(part, lists[part])
 
+    @cached_property
+    def _vectors(self) -> NDArray[np.float32]:
+        return latent_vectors(self._pool.documents)[0]
+
+    @cached_property
+    def _by_name(self) -> NDArray[np.float32]:
+        taxonomy = self._classes.taxonomy
+        return name_scores(taxonomy, taxonomy.names, self._pool.documents, self._config.text)
+
     def curve(self, choice: str, sizes: Sequence[int], seed: int) -> Curve:
         """The quality of models of more and more documents."""
         generator = np.random.default_rng(seed)
@@ -88,8 +112,10 @@ class Loop:
         left, wanted = np.setdiff1d(np.arange(len(self._pool)), labelled), size - len(labelled)
         if choice == "random":
             return generator.permutation(left)[:wanted]
-        pool, known = self._pool.documents.select(left), self._pool.documents.select(labelled)
-        return left[choose_next(model, pool, wanted, known).documents]
+        unmet = [self._classes.taxonomy.names.index(label) for label in unmet_labels(model)]
+        scores = np.hstack([pool_scores(model, self._pool.documents.select(left)), self._by_name[left][:, unmet]])
+        counts = np.append(model.counts, np.zeros(len(unmet), np.int64))
+        return left[next_batch(scores, counts, self._vectors[left], wanted, self._vectors[labelled]).documents]
 
     def _fit(self, labelled: NDArray[np.int64]) -> FittedModel:
         scorer = make_scorer(self._config, self._classes, 0)

@@ -57,9 +57,9 @@ class Watch:
     def timed(self, stage: str, work: Callable[..., Any]) -> Callable[..., Any]:
         """The same work, its time added to a stage; that of stages within it is theirs."""
 
-        def run(*arguments: Any) -> Any:
+        def run(*arguments: Any, **named: Any) -> Any:
             before, cpu = self.cpu, time.process_time()
-            result = work(*arguments)
+            result = work(*arguments, **named)
             self.stages[stage] += time.process_time() - cpu - (self.cpu - before)
             return result
 

@@ -26,7 +26,7 @@ from packaging.utils import (
     parse_wheel_filename,
 )
 
-EXTRAS = "networks,serve,parquet,skos"
+EXTRAS = "networks,serve,parquet,skos,documents,tune"
 _LINK = re.compile(r'<a\s[^>]*href="([^"]*)"')
 
 

@@ -22,11 +22,13 @@ __all__ = [
     "WriteError",
     "nearest",
     "one_line",
+    "printable",
 ]
 
 _LONGEST_MESSAGE = 1_500
 _LONGEST_COMPARED = 200
 _MOST_COMPARED = 10_000
+_SPACES = dict.fromkeys(map(ord, "\t\n\r"), " ")
 
 
 class TaxoCapsError(Exception):
@@ -118,10 +120,18 @@ def one_line(text: str) -> str:
     """
     if len(text) > _LONGEST_MESSAGE:  # its end says what to do
         text = f"{text[: _LONGEST_MESSAGE * 2 // 3]} ... {text[-_LONGEST_MESSAGE // 3 :]}"
+    return printable(text.translate(_SPACES))
+
+
+def printable(text: str) -> str:
+    r"""A text for a terminal, which no name or value in it can steer: control characters but tabs and newlines escaped.
+
+    >>> printable("the label 'a\x1b[2J'\nis unknown")
+    "the label 'a\\x1b[2J'\nis unknown"
+    """
     if text.isprintable():
         return text
-    shown = (one if one.isprintable() else " " if one in "\t\n\r" else _escaped(one) for one in text)
-    return "".join(shown)
+    return "".join(one if one.isprintable() or one in "\t\n" else _escaped(one) for one in text)
 
 
 def _escaped(character: str) -> str:

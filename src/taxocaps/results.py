@@ -245,6 +245,7 @@ class ModelCard:
         is_out_of_fold: Whether these are training documents, each labelled by a model that has not learned from it.
         test: Metrics on the test documents.
         version: Some digits that a model trained anew would not have; empty before it is saved.
+        written: The day on which it was saved, such as 2026-05-31, by the time of its files; empty before that.
     """
 
     name: str
@@ -268,6 +269,7 @@ class ModelCard:
     is_out_of_fold: bool = False
     test: Mapping[str, Any] | None = None
     version: str = ""
+    written: str = ""
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from taxocaps.errors import FileError
 __all__ = [
     "check_archive",
     "check_depth",
+    "check_value",
     "check_xml",
     "load_yaml",
     "open_regular",
@@ -155,6 +156,18 @@ def parse_json(content: bytes | str, kind: Any) -> Any:
     """
     try:
         return _adapter(kind).validate_json(content)
+    except ValidationError as error:
+        raise ValueError(_problem(error)) from None
+
+
+def check_value(value: Any, kind: Any) -> Any:
+    """A value as a type that pydantic knows, such as a row of a database as a dataclass.
+
+    Raises:
+        ValueError: If it is something else; the first problem is told.
+    """
+    try:
+        return _adapter(kind).validate_python(value)
     except ValidationError as error:
         raise ValueError(_problem(error)) from None
 

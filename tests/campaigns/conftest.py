@@ -1,10 +1,11 @@
-"""Options of campaigns: how long, which seed, and where they are kept to be continued."""
+"""Options of campaigns: how long, which seed, and where they are kept to be continued; and a place to try commands."""
 
 import os
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from campaigns.machine import make_place, usual
 
 
 @pytest.fixture(scope="session")
@@ -20,3 +21,12 @@ def campaign_options(pytestconfig):
         return kept
 
     return SimpleNamespace(minutes=minutes, seed=seed or 0, jobs=(os.cpu_count() or 1) if minutes else 1, folder=folder)
+
+
+@pytest.fixture(scope="session")
+def usually(tmp_path_factory):
+    """A place, and what commands make there, in how many seconds, where nothing fails."""
+    folder = tmp_path_factory.mktemp("machine")
+    make_place(folder / "original")
+    contents, seconds = usual(folder / "original", folder)
+    return SimpleNamespace(original=folder / "original", contents=contents, seconds=seconds)

@@ -3,9 +3,12 @@
 A mutation is decided by a seed and a number alone, so that every one can be made again.
 """
 
+import contextlib
 import json
 import os
 import shutil
+import sqlite3
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -111,6 +114,8 @@ WORDS = (
     *("vectors.source=none", "graph.window=-1", "--at-least", "--id", "--seed", "--jobs", "--encoding", "--overwrite"),
 )
 """Words of command lines; none is a path out of the folder that commands run in."""
+CELLS = (None, -1, 2**62, 0.5, "", "\0", "\x1b[2J", b"\xff\xfe", "[1]", '{"labels": 1}', "[" * 3_000, "9" * 5_000)
+"""Values of a database."""
 _OF_ARRAYS = (".safetensors", ".npy")
 """Files that are chosen three times as often: what they hold goes to compiled code."""
 TYPES = (np.float16, np.float32, np.float64, np.int8, np.int32, np.int64, np.uint8, np.bool_)
@@ -254,6 +259,45 @@ def _change_packed(path, generator, folder):
     with opener(path, "wb") as file:
         file.write(inside.read_bytes())
     inside.unlink()
+
+
+def _change_member(path, generator, folder):
+    """Change what is inside of a file of an archive, such as a DOCX or XLSX file."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            contents = {name: archive.read(name) for name in archive.namelist()}
+    except Exception:  # mutated before
+        return
+    name = _pick(generator, sorted(contents))
+    inside = path.with_name("member")
+    inside.write_bytes(contents[name])
+    _pick(generator, (_flip, _overwrite, _cut, _remove_part, _repeat_part, _nest, _insert))(inside, generator, folder)
+    contents[name] = inside.read_bytes()
+    inside.unlink()
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for one, content in contents.items():
+            archive.writestr(one, content)
+
+
+def _change_database(path, generator, folder):
+    """Change a value, or what a table is, in a SQLite file."""
+    with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(path)) as database, database:
+        found = database.execute("SELECT name, type FROM sqlite_master WHERE name > '' AND sql > ''").fetchall()
+        if not found:
+            return
+        name, kind = _pick(generator, sorted(found))
+        if generator.random() < 0.2 or kind != "table":
+            database.execute(f"DROP {kind} {name}")
+            return
+        if generator.random() < 0.5:  # whatever the schema says
+            database.execute("PRAGMA writable_schema = RESET")
+            database.execute("PRAGMA writable_schema = ON")
+            database.execute("UPDATE sqlite_master SET sql = replace(replace(sql, 'STRICT', ''), 'NOT NULL', '')")
+            database.execute("PRAGMA writable_schema = RESET")
+        column = _pick(generator, [row[1] for row in database.execute(f"PRAGMA table_info({name})")])
+        value = _pick(generator, (*CELLS, *map(json.dumps, VALUES)))
+        database.execute("PRAGMA ignore_check_constraints = ON")
+        database.execute(f"UPDATE {name} SET {column} = ?", (value,))
 
 
 # Files.
@@ -429,4 +473,6 @@ _CHANGES = (
     (".jsonld", (_change_json,) * 3),
     (".safetensors", (_change_tensors,) * 9),
     (".npy", (_change_array,) * 9),
+    ((".docx", ".xlsx"), (_change_member,) * 9),
+    (".sqlite", (_change_database,) * 5),
 )

@@ -6,13 +6,17 @@ import lzma
 from pathlib import Path
 
 import numpy as np
+import openpyxl
 import pytest
 import rdflib
 from campaigns.campaign import run
 from campaigns.mutations import mutate, mutate_file, mutate_words
+from corpus.test_document_files import PAGE, docx_file, pdf
+from corpus.test_label_studio import CHOICES, PATHS, annotation, task
 
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.writers import write_documents
+from taxocaps.feedback.store import Correction, FeedbackStore, Suggestion
 from taxocaps.files import _zstd
 from taxocaps.scorers.persistence import save_model
 from taxocaps.taxonomy.readers import read_taxonomy
@@ -105,7 +109,35 @@ def files(tmp_path_factory):
     place("vectors", "v.vec.xz").write_bytes(lzma.compress(lines.encode()))
     place("vectors", "v.vec.zst").write_bytes(_zstd().compress(lines.encode()))
     Vocabulary.from_counts({"oil": 3, "gas": 2, "a\tb": 1}).save(place("vocabulary", "w.tsv"))
+    _place_office_files(place)
+    _place_feedback(place, documents)
     return found
+
+
+def _place_office_files(place):
+    place("documents", "d.pdf").write_bytes(pdf("Crude prices rose", pages=2))
+    place("documents", "d.docx").write_bytes(docx_file("Crude prices", "rose again"))
+    place("documents", "d.html").write_text(PAGE)
+    book = openpyxl.Workbook()
+    for row in (("id", "text", "labels"), ("1", "Crude prices", "oil"), (2, "rose", "oil;gas")):
+        book.active.append(row)
+    book.save(place("documents", "d.xlsx"))
+    place("documents", "s.json").write_text(
+        json.dumps([task(annotation(PATHS)), task(annotation(CHOICES), document="d7")])
+    )
+
+
+def _place_feedback(place, documents):
+    with FeedbackStore(place("feedback", "f.sqlite")) as store:
+        store.add(
+            [
+                Correction("k1", "reject", "ann", documents[0], "earn"),
+                Correction("k2", "add", "ann", documents[0], "oil"),
+            ]
+        )
+        store.add([Correction("k3", "done", "ann", documents[0], suggested=("earn", "grain"))])
+        store.add([Correction("k4", "undo", "bob", undoes="k1")])
+        store.enqueue([(documents[1], Suggestion("v1", ({"label": "earn", "score": 0.5},), "earn", 0.5, 1.0))])
 
 
 def test_mutated_files_are_read_or_refused_in_one_line(files, campaign_options, tmp_path, capsys):

@@ -1,6 +1,8 @@
-"""A process that tries files and folders for others: each in a child of its own, with a limit of time and memory.
+"""A process that tries files and folders for others, in children with limits of time and memory, which may crash.
 
-It reads lines `{"kind": ..., "path": ...}` and answers each with a line `{"outcome": ..., "message": ...}`. Outcomes:
+It reads lines `{"kind": ..., "path": ...}`, and tries each in a child of its own; or lines `{"originals": ...,
+"mutate": ..., "numbers": ...}`, whose mutations one child makes and tries in turn, as long as it lives: to start a
+child takes longer than to read a small file. Each is answered with a line `{"outcome": ..., "message": ...}`. Outcomes:
 
 - `answer`: labels, documents or what else is read came out; `message` has their hash.
 - `refused`: an error that a user can correct, in one line.
@@ -16,12 +18,12 @@ import os
 import resource
 import signal
 import sys
-import time
 import traceback
 from dataclasses import astuple
 from functools import partial
 from pathlib import Path
 
+import mutations
 import numpy as np
 
 from taxocaps.cli.main import main as main_command
@@ -30,6 +32,8 @@ from taxocaps.corpus.readers import CorpusConfig, read_documents
 from taxocaps.datasets import eurlex, rcv1, reuters21578
 from taxocaps.encoding.store import open_store
 from taxocaps.errors import TaxoCapsError
+from taxocaps.feedback.corrections import read_corrections
+from taxocaps.feedback.store import FeedbackStore
 from taxocaps.scorers.persistence import load_model
 from taxocaps.taxonomy.readers import read_taxonomy
 from taxocaps.text.vectors import load_vectors
@@ -37,7 +41,11 @@ from taxocaps.text.vocabulary import Vocabulary
 
 TEXT = "The goalkeeper saved a penalty in the cup final. Officials test riders for gene doping."
 SECONDS = 30
-"""Of one core; waiting may take twenty times as long."""
+"""Of one core, for each attempt."""
+WAITING = 20
+"""How many times as long it may take where others use the core, too."""
+BATCH = 200
+"""Attempts that a child makes."""
 MEMORY = 3 * 2**30
 """Beyond what the process has before it begins."""
 
@@ -92,6 +100,13 @@ def vocabulary(path):
     return [found.words, found.counts]
 
 
+def corrections(path):
+    """The documents of a store of feedback, and the queue of their reviewers."""
+    with FeedbackStore(path, create=False) as store:
+        waiting = [(astuple(one.document), astuple(one.suggestion)) for one in store.queue("all")]
+    return [waiting, [astuple(one) for one in read_corrections(path)]]
+
+
 def dataset(loader, folder, **options):
     """All documents and labels of a published data set."""
     found = loader(folder, check=False, **options)
@@ -104,8 +119,8 @@ def command(path):
     said = {}
     for number, name in ((1, "stdout"), (2, "stderr")):
         said[name] = Path(f"../said-{name}").resolve()
-        os.dup2(os.open(said[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        _reopen(number, said[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    _reopen(0, os.devnull, os.O_RDONLY)
     words = json.loads(path.read_text(encoding="utf-8"))
     code = 0
     try:
@@ -131,6 +146,7 @@ TRY = {
     "taxonomy": taxonomy,
     "vectors": vectors,
     "vocabulary": vocabulary,
+    "feedback": corrections,
     "eurlex": partial(dataset, eurlex.load),
     "rcv1": partial(dataset, rcv1.load),
     "reuters": partial(dataset, reuters21578.load),
@@ -152,59 +168,95 @@ def attempt(kind, path, options):
         return {"outcome": "lost", "message": traceback.format_exc()[-3_000:]}
 
 
-def guarded(kind, path, options, seconds, memory):
-    """What becomes of a file or folder, in a child that may crash, hang, or ask for any amount of memory."""
+def guarded(attempts, seconds, memory):
+    """Make attempts in children that may crash, hang, or ask for any amount of memory; yields what becomes of each.
+
+    A child that ends before its time has done so over the attempt that is due; another one goes on behind it.
+    """
+    attempts = list(attempts)
+    while attempts:
+        done = 0
+        for found in _child(attempts[:BATCH], seconds, memory):
+            done += 1
+            yield found
+        attempts = attempts[done:]
+
+
+def _child(attempts, seconds, memory):
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
-        _limit(seconds, memory)
-        with os.fdopen(writing, "wb") as file:
-            file.write(json.dumps(attempt(kind, path, options)).encode())
+        _limit(memory)
+        for one in attempts:
+            signal.setitimer(signal.ITIMER_PROF, seconds)  # signals that end the process
+            signal.setitimer(signal.ITIMER_REAL, WAITING * seconds)
+            os.write(writing, json.dumps(one()).encode() + b"\n")
         os._exit(0)
     os.close(writing)
-    status, is_late = _wait(child, 20 * seconds)
+    done = 0
     with os.fdopen(reading, "rb") as file:
-        content = file.read()
-    if is_late or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU):
+        for line in file:
+            done += 1
+            yield json.loads(line)
+    _, status = os.waitpid(child, 0)
+    if done < len(attempts):
+        yield _ended(status, seconds)
+
+
+def _ended(status, seconds):
+    """What became of the attempt over which a child has ended."""
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGPROF, signal.SIGALRM):
         return {"outcome": "hung", "message": f"more than {seconds} s"}
     if os.WIFSIGNALED(status):
         return {"outcome": "crashed", "message": signal.Signals(os.WTERMSIG(status)).name}
-    return json.loads(content) if content else {"outcome": "lost", "message": f"ended with {status} and no word"}
+    return {"outcome": "lost", "message": f"ended with {status} and no word"}
 
 
-def _limit(seconds, memory):
+def _limit(memory):
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + memory, used + memory))
-    cpu = int(time.process_time()) + seconds
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu + 5))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    _reopen(2, os.devnull, os.O_WRONLY)
 
 
-def _wait(child, seconds):
-    """Wait for a child, which writes little enough for a pipe to hold, and end it if it takes too long."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        found, status = os.waitpid(child, os.WNOHANG)
-        if found:
-            return status, False
-        time.sleep(0.002)
-    os.kill(child, signal.SIGKILL)
-    return os.waitpid(child, 0)[1], True
+def _reopen(number, path, flags):
+    opened = os.open(path, flags)
+    os.dup2(opened, number)
+    os.close(opened)
+
+
+def mutated(request, number):
+    """What becomes of a mutation."""
+    names = list(request["originals"])
+    kind, original = request["originals"][names[number % len(names)]]
+    mutate = getattr(mutations, request["mutate"])
+    try:
+        _, mutant = mutate(Path(original), Path(request["place"]), request["seed"], number)
+    except Exception:
+        return {"outcome": "lost", "message": f"the mutation itself failed: {traceback.format_exc()[-2_000:]}"}
+    return attempt(kind, mutant, {})
+
+
+def attempts_of(request):
+    """The attempts that a line asks for."""
+    if "numbers" in request:
+        return [partial(mutated, request, number) for number in range(*request["numbers"])]
+    return [partial(attempt, request["kind"], request["path"], request.get("options", {}))]
 
 
 def main():
     """Try what is unchanged once, so that children find everything loaded; then serve."""
     for request in map(json.loads, sys.stdin):
-        kind, path, options = request["kind"], request["path"], request.get("options", {})
+        kind = request.get("kind")
         if request.get("warm") and kind == "command":
             for name in ("corpus", "encode", "evaluate", "explain", "graph", "predict", "taxonomy"):
                 importlib.import_module(f"taxocaps.workflows.{name}")
         if request.get("warm") and kind != "command":  # which closes what this process prints to
-            found = attempt(kind, path, options)
+            results = [one() for one in attempts_of(request)]
         else:
-            found = guarded(kind, path, options, request.get("seconds", SECONDS), request.get("memory", MEMORY))
-        print(json.dumps(found), flush=True)  # noqa: T201
+            results = guarded(attempts_of(request), request.get("seconds", SECONDS), request.get("memory", MEMORY))
+        for found in results:
+            print(json.dumps(found), flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -7,7 +7,9 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
-from taxocaps.cli.console import print_json, shown_progress
+import pytest
+
+from taxocaps.cli.console import console, print_json, say, shown_progress, tell
 
 
 @dataclass
@@ -67,3 +69,48 @@ def test_a_bar_on_a_terminal():
     os.close(leader)
     assert b"reading" in shown
     assert b"3/3" in shown
+
+
+EVIL = "a\x1b[2J\x1b]0;title\x07\x9b31m\u202eb"
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_names_cannot_steer_a_terminal(capsys, monkeypatch, is_terminal):
+    from rich.table import Table
+    from rich.text import Text
+
+    monkeypatch.setattr("sys.stdout.isatty", lambda: is_terminal)
+    table = Table(title=EVIL)
+    table.add_column(EVIL)
+    table.add_row(EVIL)
+    table.add_row(Text(EVIL, style="bold"))
+    console().print(table)
+    console().print(EVIL, style="dim")
+    say(f"{EVIL}\nanother line")
+    tell(EVIL)
+    print_json({EVIL: EVIL})
+    printed = "".join(capsys.readouterr())
+    for one in ("\x1b[2J", "\x1b]", "\x07", "\x9b", "\u202e"):
+        assert one not in printed
+    assert "\\x1b[2J" in printed
+    assert "\nanother line" in printed
+
+
+def test_json_stays_what_it_was(capsys):
+    print_json({"text": EVIL, "naïve": "ü"})
+    printed = capsys.readouterr().out
+    assert json.loads(printed) == {"text": EVIL, "naïve": "ü"}
+    assert '"naïve": "ü"' in printed
+
+
+def test_paths_and_options_in_errors_cannot_steer_a_terminal(run):
+    for words in (
+        ["taxonomy", "show", EVIL],
+        ["predict", "model", f"--{EVIL}"],
+        [EVIL],
+        ["graph", "a", "--rows", EVIL],
+    ):
+        code, out, err = run(*words)
+        assert code == 2
+        assert err.removesuffix("\n").isprintable(), err
+        assert not out

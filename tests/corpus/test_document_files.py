@@ -140,3 +140,55 @@ def test_spreadsheets_that_cannot_be_read(sheet, tmp_path):
     (tmp_path / "d.xlsx").write_bytes(b"no archive")
     with pytest.raises(FileError, match=r"d\.xlsx: cannot be read"):
         list(read_documents(tmp_path / "d.xlsx"))
+
+
+def changed(content, name, change):
+    """An archive in which one file is another."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(file, "w") as new:
+        for one in old.namelist():
+            new.writestr(one, change(old.read(one)) if one == name else old.read(one))
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("told", [b'ref="A1:B2"', b'ref="A1:XFD1048576"'])
+def test_what_a_spreadsheet_says_of_its_size_is_not_believed(sheet, told):
+    path = sheet(("id", "text"), ("1", "a"), ("2", "b"))
+    content = changed(path.read_bytes(), "xl/worksheets/sheet1.xml", lambda xml: xml.replace(b'ref="A1:B3"', told))
+    assert content != path.read_bytes()
+    path.write_bytes(content)
+    assert [one.text for one in read_documents(path)] == ["a", "b"]
+
+
+def test_a_cell_at_the_far_end_of_a_spreadsheet_takes_no_time(sheet):
+    path, far = sheet(("id", "text"), ("1", "a")), b'<row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData>'
+    path.write_bytes(
+        changed(path.read_bytes(), "xl/worksheets/sheet1.xml", lambda xml: xml.replace(b"</sheetData>", far))
+    )
+    assert [one.text for one in read_documents(path)] == ["a"]
+
+
+def test_a_cell_that_spans_a_billion_columns_is_one(tmp_path):
+    span = b'<w:tcPr><w:gridSpan w:val="1000000000"/>'
+    content = changed(docx_file("a"), "word/document.xml", lambda xml: xml.replace(b"<w:tcPr>", span))
+    assert text_of(content, ".docx", "d") == "a\n\tin a table"
+
+
+@pytest.mark.parametrize("start", ["<p ", "<p x='>' ", '<p y=">"z/'])
+def test_an_element_with_very_many_attributes_is_refused(start):
+    pytest.importorskip("lxml.html")
+    attributes = " ".join(f"a{number}" for number in range(200_000))
+    with pytest.raises(FileError, match="d: has an element with more than 1,000 attributes"):
+        text_of(f"{start}{attributes}>text".encode(), ".html", "d")
+    pictures = "<p title='> 1,000'>" + f'<img src="data:{"a b/" * 9_000}">' * 3
+    assert text_of(f"{pictures}Oil</p>".encode(), ".html", "d") == "Oil"
+
+
+def test_a_pdf_that_is_drawn_without_end_is_refused(monkeypatch):
+    monkeypatch.setattr("taxocaps.corpus.document_files._MOST_OPERATIONS", 12)
+    assert text_of(pdf("Crude", pages=2), ".pdf", "d").split() == ["Crude", "1", "Crude", "2"]
+    with pytest.raises(FileError, match="d: draws its pages by more than 12 operations"):
+        text_of(pdf("Crude", pages=3), ".pdf", "d")
+    monkeypatch.setattr("taxocaps.corpus.document_files._LARGEST_PAGE", 30)
+    with pytest.raises(FileError, match="d: has a page that is drawn by more than 30 bytes"):
+        text_of(pdf("Crude"), ".pdf", "d")

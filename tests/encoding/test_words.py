@@ -13,6 +13,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from taxocaps.corpus.document import Document
 from taxocaps.encoding import bag as module
 from taxocaps.encoding.bag import BagConfig, BagOfWords
+from taxocaps.encoding.bag_kernels import _sort
 from taxocaps.encoding.documents import DocumentEncoder
 from taxocaps.encoding.words import count_words, learn_vectors, vocabulary_ids
 from taxocaps.text.pipeline import TextConfig
@@ -174,3 +175,25 @@ def test_numpy_and_compiled_code_count_features_as_plain_loops_do(features, list
             assert bag.counts(documents.tokens).toarray().tolist() == wanted
     has = Counter(name for one in names for name in one)
     assert dict(zip(bag.vocabulary.words, bag.vocabulary.counts, strict=True)) == has
+
+
+@pytest.mark.parametrize("limit", [0, 3, 1_000])
+def test_counts_do_not_depend_on_the_words_met_before(monkeypatch, limit):
+    monkeypatch.setattr("taxocaps.encoding.features._MOST_REMEMBERED", limit)
+    monkeypatch.setattr(module, "pays", lambda *_: True)
+    texts = ["crude oil and oil", "oil prices", "new words among known prices", "crude oil and oil"]
+    encoded = [DocumentEncoder(TextConfig(tokenizer="plain"), {}).encode([Document(text)]) for text in texts]
+    bags = [BagOfWords.learn(one, BagConfig(features="characters", min_documents=1)) for one in encoded]
+    for bag, same in zip(bags, encoded, strict=True):
+        wanted = Counter(feature_names("characters", same.tokens.document(0)))
+        for other in encoded:
+            bag.counts(other.tokens)
+        assert bag.counts(same.tokens).toarray()[0].tolist() == [wanted[name] for name in bag.vocabulary.words]
+
+
+@pytest.mark.parametrize(("count", "width"), [(0, 1), (1, 1), (5, 100_000), (64, 64), (900, 100_000)])
+def test_columns_are_sorted_by_comparing_and_by_bits(count, width):
+    columns = np.random.default_rng(0).permutation(width)[:count].astype(np.int32)
+    wanted = sorted(columns.tolist())
+    _sort(columns, width)
+    assert columns.tolist() == wanted

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from taxocaps.corpus.document import Document
 from taxocaps.errors import FeedbackError, FileError
-from taxocaps.feedback.corrections import final_labels
+from taxocaps.feedback.corrections import final_labels, read_corrections
 from taxocaps.feedback.store import Correction, FeedbackStore, Suggestion, feedback_path
 
 DOCUMENT = Document("Crude prices rose.", "d1", kept={"title": "Oil"})
@@ -188,3 +188,41 @@ def test_the_store_of_a_model_is_beside_its_folder(tmp_path, monkeypatch):
     (tmp_path / "news").mkdir()
     monkeypatch.chdir(tmp_path / "news")
     assert feedback_path(Path()) == tmp_path / "news.feedback.sqlite"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE events SET suggested = '[1]' WHERE verdict = 'done'",
+        "UPDATE events SET suggested = '7' WHERE verdict = 'done'",
+        "UPDATE events SET suggested = 'no JSON' WHERE verdict = 'done'",
+        "UPDATE documents SET fields = '[]'",
+        f"UPDATE documents SET fields = '{'[' * 100_000}'",
+        "UPDATE documents SET fields = ''",
+        "UPDATE queue SET suggestion = '{\"labels\": 1}'",
+        "UPDATE queue SET suggestion = '[]'",
+        "DROP VIEW live",
+        "DROP INDEX documents_by_id",
+        "CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM events; END",
+        "CREATE TABLE more (a)",
+        "ALTER TABLE queue ADD COLUMN more TEXT",
+    ],
+)
+def test_a_store_that_a_stranger_has_changed_is_refused_in_one_line(tmp_path, change):
+    path = tmp_path / "f.sqlite"
+    with FeedbackStore(path) as store:
+        store.add([say("k1", "reject", "trade"), say("k2", "done", suggested=("trade",))])
+        store.enqueue([(DOCUMENT, Suggestion("v1", ({"label": "trade"},), "trade", 0.5))])
+    with sqlite3.connect(path) as database:
+        database.execute(change)
+    database.close()
+    refused = pytest.raises(FileError, match=r"f\.sqlite: (cannot be used as a store|has other tables)")
+    with refused as caught, FeedbackStore(path) as store:
+        store.queue("all")
+        list(store.reviewed())
+    assert str(caught.value).isprintable()
+
+
+def test_a_store_that_was_just_begun_is_an_empty_one(tmp_path):
+    (tmp_path / "f.sqlite").touch()
+    assert list(read_corrections(tmp_path / "f.sqlite")) == []

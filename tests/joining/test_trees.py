@@ -32,14 +32,19 @@ def test_logits_are_those_of_scikit_learn(data, trees):
     np.testing.assert_allclose(trees.logits(unseen), peer.decision_function(unseen), rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("leaves", [2, 15, 64])
 @pytest.mark.parametrize("count", [0, 1, 2_500])
-def test_compiled_trees_give_exactly_what_numpy_gives(trees, monkeypatch, count):
-    rows = np.random.default_rng(2).normal(size=(count, 5)).astype(np.float32)
+def test_compiled_trees_give_exactly_what_numpy_gives(data, monkeypatch, count, leaves):
+    trees = fit_trees(*data, TreesConfig(leaves=leaves, min_pairs=1), 20)
+    assert np.add.reduceat(trees.left < 0, trees.roots).max() == leaves
+    generator = np.random.default_rng(2)
+    rows = generator.normal(size=(count, 5)).astype(np.float32)
+    rows[::2] = generator.choice(trees.thresholds[trees.left >= 0], rows[::2].shape)  # as near as can be
     rows[::5, 1] = np.nan
     found = []
     for is_compiled in (False, True):
         monkeypatch.setattr(module, "pays", lambda *_, answer=is_compiled: answer)
-        found.append([some.logits(rows).tolist() for some in (trees, trees.first(0))])
+        found.append([some.logits(rows).tolist() for some in (trees, trees.first(7), trees.first(0))])
     assert found[0] == found[1]
 
 
@@ -67,6 +72,9 @@ def test_saved_arrays_give_the_same_logits(data, trees):
         {"features": lambda array: array + 5},
         {"features": lambda array: array - 9},
         {"roots": lambda array: array - 1},
+        {"roots": lambda array: array[::-1].copy()},
+        {"roots": lambda array: array[:1]},  # more leaves than a tree may have
+        {"right": lambda array: np.where(array >= 0, array.max(), array)},  # two ways to a node
         {"values": lambda array: array[:-1]},
         {"values": lambda array: array * np.nan},
         {"thresholds": lambda array: array.astype(np.float32)},

@@ -1,5 +1,8 @@
 """Weights and margins against dense arithmetic; the nodes above some labels."""
 
+import itertools
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, random_array
@@ -76,6 +79,18 @@ def test_a_root_that_is_a_label_is_the_parent_of_none():
     nodes = Nodes.of(Classes(("root", "a", "b"), Taxonomy.from_edges(EDGES)))
     assert nodes.parents == ((), (), ())
     assert nodes.paths.toarray().tolist() == [[True, False, False], [False, True, False], [False, False, True]]
+
+
+def test_a_deep_taxonomy_takes_no_more_than_one_of_as_many_labels():
+    names = [str(number) for number in range(20_000)]
+    classes = Classes(tuple(names[1:]), Taxonomy.from_edges(itertools.pairwise(names)))
+    tracemalloc.start()
+    nodes = Nodes.of(classes).with_leaves()
+    used = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert nodes.parents[:19_999] == ((), *((node,) for node in range(19_998)))
+    assert nodes.path(100).tolist() == [*range(101), 19_999 + 100]
+    assert used < 20_000 * 1_000  # all pairs of a label and an ancestor would be 200 million
 
 
 def test_labels_that_are_inner_nodes_can_have_leaves_of_their_own():

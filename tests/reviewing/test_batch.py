@@ -3,14 +3,13 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.sparse import csr_array
 
 from taxocaps.reviewing.batch import next_batch
 
 
 def apart(count):
     """Documents that have nothing in common."""
-    return csr_array(np.eye(count))
+    return np.eye(count, dtype=np.float32)
 
 
 def test_a_rare_label_comes_before_a_frequent_one():
@@ -27,20 +26,20 @@ def test_doubt_comes_before_certainty():
 
 
 def test_a_copy_of_a_chosen_document_comes_last():
-    vectors = csr_array(np.array([[1.0, 0], [1, 0], [0, 1]]))
+    vectors = np.array([[1.0, 0], [1, 0], [0, 1]])
     scores = np.array([[0.6], [0.6], [0.2]], np.float32)
     assert next_batch(scores, np.array([5]), vectors, 3).documents.tolist() == [0, 2, 1]
 
 
 def test_what_is_like_labelled_documents_comes_last():
-    vectors = csr_array(np.array([[1.0, 0], [0, 1]]))
+    vectors = np.array([[1.0, 0], [0, 1]])
     scores = np.array([[0.6], [0.3]], np.float32)
     assert next_batch(scores, np.array([5]), vectors, 1).documents.tolist() == [0]
-    assert next_batch(scores, np.array([5]), vectors, 1, csr_array(np.array([[1.0, 0]]))).documents.tolist() == [1]
+    assert next_batch(scores, np.array([5]), vectors, 1, np.array([[1.0, 0]])).documents.tolist() == [1]
 
 
 def test_a_typical_document_comes_before_an_odd_one():
-    vectors = csr_array(np.array([[0.0, 1, 0], [0.8, 0, 0.6], [1, 0, 0], [0.8, 0, -0.6]]))
+    vectors = np.array([[0.0, 1, 0], [0.8, 0, 0.6], [1, 0, 0], [0.8, 0, -0.6]])
     assert next_batch(np.full((4, 1), 0.5, np.float32), np.array([1]), vectors, 1).documents.tolist() == [2]
 
 
@@ -54,7 +53,7 @@ def test_a_batch_covers_labels_of_equal_rarity():
 def test_no_document_comes_twice_and_the_first_of_a_batch_is_a_smaller_batch(seed, size):
     generator = np.random.default_rng(seed)
     scores = (generator.random((12, 3)) * (generator.random((12, 3)) < 0.4)).astype(np.float32)
-    vectors = csr_array(generator.random((12, 4)))
+    vectors = generator.random((12, 4))
     counts = generator.integers(5, size=3)
     found = next_batch(scores, counts, vectors, size)
     assert len(set(found.documents.tolist())) == len(found) == min(size, 12)

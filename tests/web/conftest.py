@@ -135,9 +135,10 @@ def new_slate():
 
 
 @contextlib.contextmanager
-def serving(*models, token=None, **limits):
+def serving(*models, token=None, examples=(), **limits):
     log = []
-    service = Service({model.name: model for model in models}, ServeConfig(**limits), token=token, log=log.append)
+    named = {model.name: model for model in models}
+    service = Service(named, ServeConfig(**limits), token=token, log=log.append, examples=examples)
     server, listener = Server(service), bind("127.0.0.1", 0)
     url, port = address(listener), listener.getsockname()[1]
     thread = threading.Thread(target=server.serve_on, args=(listener,))

@@ -13,6 +13,7 @@ import pytest
 from taxocaps.web.api import Service
 from taxocaps.web.responses import ApiError, error_response
 from taxocaps.workflows.serve import load_models
+from taxocaps.workflows.uploads import NamedText
 
 TEXTS = ["The striker scored for his club.", "", "Astronomers saw a comet and a planet.", "the of and"]
 
@@ -358,7 +359,7 @@ def test_the_description(serve, slate):
     models = {
         "/v1/predict",
         "/v1/explain",
-        "/v1/text",
+        "/v1/documents",
         "/v1/taxonomy",
         "/v1/models",
         "/v1/model/reload",
@@ -382,21 +383,38 @@ def test_an_unknown_model_is_refused_in_the_same_shape(slate):
     assert json.loads(error_response(caught.value).body)["error"]["field"] == "model"
 
 
-def test_texts_of_files(serve, toy):
-    client = serve(toy).client
+def test_documents_of_files(serve, slate):
+    client = serve(slate.served(), body_bytes=2_000).client
 
-    def sent(name, content):
-        return client.post("/v1/text", json={"name": name, "content": base64.b64encode(content).decode()})
+    def sent(name, content, **fields):
+        content = base64.b64encode(content).decode()
+        return client.post("/v1/documents", json={"name": name, "content": content, **fields})
 
-    page = "<html><script>alert(1)</script><body><p>Crude prices</p>rose für uns</body></html>".encode()
-    assert sent("news.HTML", page).json() == {"text": "Crude prices\nrose für uns"}
+    table = b"id,title,body\n7,Crude,Prices rose.\n"
+    assert sent("news.csv", table).json() == {
+        "documents": [{"id": "7", "text": "Crude\nPrices rose."}],
+        "left": 0,
+        "skipped": 0,
+        "problem": None,
+        "fields": ["id", "title", "body"],
+        "text_fields": ["title", "body"],
+        "id_field": "id",
+    }
+    chosen = sent("news.csv", table, text_fields=["body"], id_field="title").json()
+    assert chosen["documents"] == [{"id": "Crude", "text": "Prices rose."}]
     for name, content, message in (
         ("a.pdf", b"no pdf", "a.pdf: cannot be read as PDF"),
-        ("a.docx", b"no archive", "a.docx: cannot be read"),
-        ("a.exe", b"MZ", "a.exe: is none of .pdf, .docx, .html, .htm"),
-        ("a.html", b"", "a.html: has no text"),
+        ("a.exe", b"MZ\0\1\2" * 9, "a.exe: is no text"),
     ):
         answer = sent(name, content)
-        assert (answer.status_code, answer.json()["error"]["field"]) == (422, "content")
-        assert message in answer.json()["error"]["message"]
-    assert client.post("/v1/text", json={"name": "a.pdf", "content": "%"}).status_code == 422
+        assert answer.status_code == 422
+        assert answer.json()["error"]["message"].startswith(message)
+    assert sent("a.csv", b"a" * 3_000).status_code == 413
+    for wrong in ({"content": "%"}, {"text_fields": ["a,b"]}, {"text_fields": [" "]}, {"id_field": ""}):
+        answer = client.post("/v1/documents", json={"name": "a.csv", "content": "YQ==", **wrong})
+        assert answer.status_code == 422, wrong
+
+
+def test_examples_come_with_the_models(serve, slate):
+    client = serve(slate.served(), examples=[NamedText("7", "Prices rose.")]).client
+    assert client.get("/v1/models").json()["examples"] == [{"id": "7", "text": "Prices rose."}]

@@ -5,6 +5,7 @@ import random
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
 from sklearn.metrics import f1_score
 
 from taxocaps.corpus.document import Document
@@ -13,6 +14,7 @@ from taxocaps.errors import CorpusError, FileError, ModelError
 from taxocaps.feedback.corrections import import_corrections
 from taxocaps.feedback.store import FeedbackStore, feedback_path
 from taxocaps.scorers.persistence import load_model
+from taxocaps.workflows.config import resolve_run_config
 from taxocaps.workflows.learn import LearnFiles, before, compare, go_back, learn
 from taxocaps.workflows.predict import predict
 from taxocaps.workflows.train import TrainFiles, train
@@ -199,6 +201,28 @@ def test_a_joined_model_keeps_its_join(corpus):
     assert np.array_equal(older.values, newer.values)
 
 
+def test_a_network_goes_on_from_its_weights(corpus, tiny):
+    files = TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv", test=corpus / "test.jsonl")
+    train(files, corpus / "model", resolve_run_config(overrides=tiny))
+    corrected = [Document("zebu zebu grass", f"z{number}", ("wheat",)) for number in range(4)]
+    report = learn(corpus / "model", feedback(corpus, corrected), training__learning_rate=1e-6)
+    assert (report.way, report.added, report.comparison.on) == ("anew", 4, "test documents")
+    assert report.comparison.documents == 30
+    assert report.is_replaced
+    older, newer = (load_file(path / "weights.safetensors") for path in (before(corpus / "model"), corpus / "model"))
+    for name, weights in older.items():  # one epoch from random weights would end anywhere
+        if weights.dtype.kind == "f" and weights.shape == newer[name].shape:
+            assert np.allclose(weights, newer[name], atol=1e-3), name
+
+
+def test_a_network_without_test_documents_is_compared_on_corrections_that_it_does_not_learn(corpus, tiny):
+    train(
+        TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv"), corpus / "model", resolve_run_config(overrides=tiny)
+    )
+    report = learn(corpus / "model", feedback(corpus, documents(10, 3, "c")), anyway=True)
+    assert (report.comparison.on, report.comparison.documents) == ("corrections, held out", 2)
+
+
 def test_labels_of_a_changed_taxonomy_keep_what_is_known_of_them(corpus, trained):
     model, told = trained(), []
     (corpus / "new.tsv").write_text("all\tS\tships\nall\twheat\nall\ttin\n")
@@ -212,6 +236,51 @@ def test_labels_of_a_changed_taxonomy_keep_what_is_known_of_them(corpus, trained
     assert "labels of the model to start from, renamed, known all the same: 1 (ships)" in told
     assert load_model(corpus / "newer").classes.names == ("S", "wheat", "tin")
     assert labels_of(corpus / "newer", "harbour cargo vessel port") == {"S"}
+
+
+def dated(count):
+    return [
+        {"id": one.id, "text": f"{one.text} word{number}", "labels": one.labels, "day": number}
+        for number, one in enumerate(documents(count, 5))
+    ]
+
+
+@pytest.mark.parametrize(("split_by", "held_out"), [("auto", {"test"}), ("day", {"dev", "test"})])
+def test_documents_that_training_put_by_are_compared_on_and_not_learned_from(tmp_path, split_by, held_out):
+    (tmp_path / "train.jsonl").write_text("".join(json.dumps(one) + "\n" for one in dated(300)))
+    report = train(tmp_path / "train.jsonl", tmp_path / "model", model="SVM", split_by=split_by)
+    assert set(read_trained_on(tmp_path / "model").held_out) == held_out
+    for seed in (6, 7):  # what is put by is remembered by the model that has learned, too
+        found = learn(tmp_path / "model", feedback(tmp_path, documents(3, seed, f"c{seed}-")))
+        assert (found.comparison.on, found.comparison.documents) == ("test documents", report.card.documents["test"])
+    first, last = load_model(before(tmp_path / "model")), load_model(tmp_path / "model")
+    assert found.comparison.before.micro_f1 == pytest.approx(first.metrics["test"]["flat"]["micro"]["f1"])
+    assert last.metrics["documents"] == {**report.card.documents, "train": report.card.documents["train"] + 6}
+    (tmp_path / "train.jsonl").rename(tmp_path / "moved.jsonl")
+    moved = LearnFiles(feedback(tmp_path, documents(3, 4, "c")), train=tmp_path / "moved.jsonl")
+    assert learn(tmp_path / "model", moved).comparison.documents == report.card.documents["test"]
+
+
+def test_documents_put_by_from_another_file_are_not_looked_for(tmp_path):
+    source, told = tmp_path / "train.jsonl", []
+    source.write_text("".join(json.dumps(one) + "\n" for one in dated(300)))
+    train(source, tmp_path / "model", model="SVM", split_by="auto")
+    source.write_text("".join(json.dumps(one) + "\n" for one in dated(299)))
+    files = LearnFiles(feedback(tmp_path, documents(3, 4, "c")), train=source)
+    assert learn(tmp_path / "model", files, tell=told.append).comparison.on == "corrections, out of fold"
+    assert "was measured on documents drawn from another file" in "".join(told)
+    assert read_trained_on(tmp_path / "model").held_out == {}
+
+
+def test_parts_by_a_field_are_found_in_a_file_that_has_moved(tmp_path):
+    parts = ["train"] * 80 + ["dev"] * 10 + ["test"] * 10
+    records = [{**one, "split": part} for one, part in zip(dated(100), parts, strict=True)]
+    (tmp_path / "train.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
+    train(tmp_path / "train.jsonl", tmp_path / "model", model="SVM", split_by="auto")
+    (tmp_path / "train.jsonl").rename(tmp_path / "moved.jsonl")
+    files = LearnFiles(feedback(tmp_path, documents(3, 4, "c")), train=tmp_path / "moved.jsonl")
+    assert learn(tmp_path / "model", files).comparison.documents == 10
+    assert load_model(tmp_path / "model").metrics["documents"] == {"train": 83, "dev": 10, "test": 10}
 
 
 def test_documents_may_have_labels_of_the_taxonomy_as_it_was(corpus, trained):
@@ -250,9 +319,11 @@ def test_models_are_compared_as_scikit_learn_does():
     rows = [np.array([[name in one for name in "abc"] for one in part]) for part in lists]
     assert found.before.micro_f1 == pytest.approx(f1_score(rows[0], rows[1], average="micro"))
     assert found.after.macro_f1 == pytest.approx(f1_score(rows[0], rows[2], average="macro"))
+
+    def micro_f1(part, drawn):  # scikit-learn's takes milliseconds
+        return 2 * (rows[0] & part)[drawn].sum() / (rows[0][drawn].sum() + part[drawn].sum())
+
+    assert micro_f1(rows[1], np.arange(40)) == pytest.approx(found.before.micro_f1)
     drawn = [generator.integers(40, size=40) for _ in range(2_000)]
-    differences = [
-        f1_score(rows[0][one], rows[2][one], average="micro") - f1_score(rows[0][one], rows[1][one], average="micro")
-        for one in drawn
-    ]
+    differences = [micro_f1(rows[2], one) - micro_f1(rows[1], one) for one in drawn]
     assert found.standard_error == pytest.approx(np.std(differences), rel=0.15)

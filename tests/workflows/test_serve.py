@@ -1,16 +1,28 @@
 """Models that wait for documents."""
 
+import json
+import os
 import shutil
 from dataclasses import replace
 
 import pytest
 
 from taxocaps.corpus.document import Document
+from taxocaps.corpus.readers import CorpusConfig
 from taxocaps.errors import ConfigError, CorpusError, GraphError, ModelError
 from taxocaps.scorers.persistence import load_model
 from taxocaps.workflows.explain import explain
 from taxocaps.workflows.predict import DecisionOptions, predict_documents
-from taxocaps.workflows.serve import ExplainJob, ExplainOptions, LabelJob, answer_jobs, load_models, make_jobs
+from taxocaps.workflows.serve import (
+    ExplainJob,
+    ExplainOptions,
+    LabelJob,
+    answer_jobs,
+    load_models,
+    make_jobs,
+    read_examples,
+)
+from taxocaps.workflows.uploads import NamedText
 
 TEXTS = ["The striker scored for his club.", "", "Astronomers saw a comet and a planet.", "the of and"]
 
@@ -126,3 +138,20 @@ def test_two_models_of_one_name(toy_model, tmp_path):
 def test_no_model(tmp_path):
     with pytest.raises(ModelError, match="no model there"):
         load_models([tmp_path / "none"])
+
+
+def test_a_card_has_the_day_of_the_model(toy_model, tmp_path):
+    folder = shutil.copytree(toy_model, tmp_path / "old")
+    os.utime(folder / "versions.json", (86_400, 86_400))
+    assert load_models([folder])["old"].card.written == "1970-01-02"
+
+
+def test_examples_are_the_first_short_texts_of_a_file(tmp_path):
+    file = tmp_path / "some.jsonl"
+    texts = ["first", " ", "long " * 1_001, *"abcdef"]
+    file.write_text("\n".join(json.dumps({"text": text}) for text in texts))
+    wanted = [NamedText(id, text) for id, text in zip("14567", ["first", *"abcd"], strict=True)]
+    assert read_examples(file, CorpusConfig()) == wanted
+    file.write_text(json.dumps({"text": "long " * 1_001}))
+    with pytest.raises(CorpusError, match=r"some\.jsonl: has no document with a text of at most 5,000 letters"):
+        read_examples(file, CorpusConfig())

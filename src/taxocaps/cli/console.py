@@ -1,13 +1,21 @@
-"""Where the command line prints: results to standard output, progress and messages to standard error."""
+"""Where the command line prints: results to standard output, progress and messages to standard error.
+
+Ids, labels and texts may come from a stranger: whatever is printed, control characters in it are escaped, so that they
+cannot steer the terminal.
+"""
 
 import contextlib
 import json
+import re
 import sys
 import time
 from collections.abc import Iterator
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import typer
+
+from taxocaps.errors import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -16,23 +24,40 @@ if TYPE_CHECKING:
     from taxocaps.workflows.config import CorpusConfig
     from taxocaps.workflows.sources import Input
 
-__all__ = ["console", "print_json", "shown_progress", "tell", "tell_recognised"]
+__all__ = ["console", "print_json", "say", "shown_progress", "tell", "tell_recognised", "to_json"]
 
 _SECONDS_BETWEEN_LINES = 5.0
 
 
 def console() -> "Console":
     """A rich console on standard output; plain text of a fixed width when that is not a terminal."""
-    from rich.console import Console
-
     # No markup: brackets in labels, words and paths are only brackets.
-    return Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 120)
+    return _console_type()(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 120)
+
+
+@cache
+def _console_type() -> "type[Console]":
+    """Rich's console, whose output has no control characters but those of rich itself."""
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
+
+    class PrintableConsole(Console):
+        def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+            for segment in super().render(renderable, options):
+                yield segment if segment.control else segment._replace(text=printable(segment.text))
+
+    return PrintableConsole
+
+
+def say(message: str, **style: Any) -> None:
+    """Print a result for people on standard output; `style` is that of `typer.secho`."""
+    typer.secho(printable(message), **style)
 
 
 def tell(message: str) -> None:
     """Print a message for people on standard error, where it never mixes with results."""
     with contextlib.suppress(OSError):  # nobody listens: no reason to stop the work
-        typer.echo(message, err=True)
+        typer.echo(printable(message), err=True)
 
 
 def tell_recognised(documents: "Input", corpus: "CorpusConfig") -> None:
@@ -47,7 +72,20 @@ def print_json(value: Any) -> None:
     """Print a result dataclass, or plain values, as JSON."""
     from taxocaps.results import plain
 
-    typer.echo(json.dumps(plain(value), ensure_ascii=False, indent=2))
+    typer.echo(to_json(plain(value), indent=2))
+
+
+def to_json(value: Any, indent: int | None = None) -> str:
+    r"""Plain values as JSON; of what is not ASCII, control characters alone are escaped.
+
+    >>> to_json("naïve \x9b31m")
+    '"naïve \\u009b31m"'
+    """
+    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False, indent=indent))
+
+
+_CONTROLS = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""What a terminal may act upon, beyond what JSON escapes anyway: C1 codes, and what turns the direction of writing."""
 
 
 @contextlib.contextmanager
@@ -66,7 +104,6 @@ def shown_progress(quiet: bool) -> "Iterator[Progress]":
 
 @contextlib.contextmanager
 def _bars() -> "Iterator[Progress]":
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
     columns = (
@@ -76,7 +113,7 @@ def _bars() -> "Iterator[Progress]":
         TimeRemainingColumn(),
         TextColumn("{task.fields[note]}"),
     )
-    with Progress(*columns, console=Console(stderr=True)) as bars:
+    with Progress(*columns, console=_console_type()(stderr=True)) as bars:
         tasks: dict[str, TaskID] = {}
 
         def report(stage: str, done: int, total: int | None = None, note: str = "") -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from taxocaps.cli.console import console, print_json, shown_progress, tell, tell_recognised
+from taxocaps.cli.console import console, print_json, say, shown_progress, tell, tell_recognised
 from taxocaps.cli.options import CORPUS_OPTIONS, AsJson, Quiet, with_config
 
 if TYPE_CHECKING:
@@ -78,14 +78,14 @@ def convert(
         print_json(reading)
     elif not quiet:
         skipped = f", {reading.skipped:,} broken records skipped" if reading.skipped else ""
-        typer.echo(f"{reading.documents:,} documents written to {target}{skipped}")
+        say(f"{reading.documents:,} documents written to {target}{skipped}")
 
 
 def _show(checked: "CheckedCorpus", most_labels: int) -> None:
     _show_splits(checked)
     _show_labels(checked, most_labels)
     for finding in checked.findings:
-        typer.secho(finding, fg=typer.colors.YELLOW)
+        say(finding, fg=typer.colors.YELLOW)
     for problem in checked.problems:
         tell(f"skipped: {problem}")
 
@@ -119,11 +119,11 @@ def _show_labels(checked: "CheckedCorpus", most: int) -> None:
     from taxocaps.workflows.corpus import describe_counts
 
     corpus = checked.corpus
-    typer.echo(f"\nLanguages of documents: {_shares(checked.languages)}")
+    say(f"\nLanguages of documents: {_shares(checked.languages)}")
     if corpus.label_counts:
-        typer.echo(f"Documents of labels: {', '.join(_tail(checked.long_tail))}")
+        say(f"Documents of labels: {', '.join(_tail(checked.long_tail))}")
     if set(corpus.named_by) > {"id"}:
-        typer.echo(f"\nLabels of documents: {describe_counts(corpus.named_by)}")
+        say(f"\nLabels of documents: {describe_counts(corpus.named_by)}")
     if corpus.levels:
         table = Table(box=None, title="\nLevels of the taxonomy", title_justify="left")
         for column in ("level", "labels", "used", "assignments"):

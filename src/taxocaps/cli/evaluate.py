@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from taxocaps.cli.console import console, shown_progress, tell_recognised
+from taxocaps.cli.console import console, print_json, shown_progress, tell_recognised
 from taxocaps.cli.options import (
     CORPUS_OPTIONS,
     MODEL_FOLDER,
@@ -56,8 +56,6 @@ def evaluate(
     Shows precision, recall and F1 (micro, macro, by document, and with ancestors), ranking metrics, and metrics for
     every level; --json gives all of it and every label.
     """
-    import json
-
     from taxocaps.report.tables import evaluation_tables
     from taxocaps.workflows.evaluate import evaluate as run
     from taxocaps.workflows.evaluate import evaluate_predictions
@@ -81,7 +79,7 @@ def evaluate(
         else:
             raise typer.BadParameter("give MODEL and TEST, or --predictions and --truth")
     if as_json:
-        typer.echo(json.dumps(found.as_dict(), ensure_ascii=False, indent=2))
+        print_json(found.as_dict())
     elif not quiet:
         for table in evaluation_tables(found, per_label=per_label):
             console().print(table)

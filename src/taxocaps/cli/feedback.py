@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from taxocaps.cli.console import print_json
+from taxocaps.cli.console import print_json, say
 from taxocaps.cli.options import CORPUS_OPTIONS, AsJson, Quiet, existing, with_config
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def export(
     if as_json:
         print_json({"documents": count})
     elif not quiet:
-        typer.echo(f"{count:,} document{'s' if count != 1 else ''} written to {output}")
+        say(f"{count:,} document{'s' if count != 1 else ''} written to {output}")
 
 
 @app.command("import")
@@ -66,4 +66,4 @@ def import_(
     if as_json:
         print_json({"documents": count})
     elif not quiet:
-        typer.echo(f"{count:,} document{'s' if count != 1 else ''} in {target}")
+        say(f"{count:,} document{'s' if count != 1 else ''} in {target}")

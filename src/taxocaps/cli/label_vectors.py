@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from taxocaps.cli.console import console, print_json, shown_progress
+from taxocaps.cli.console import console, print_json, say, shown_progress
 from taxocaps.cli.options import AsJson, Quiet
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def embed(
     if as_json:
         print_json(report)
     elif not quiet:
-        typer.echo(f"{report.labels:,} vectors of {report.dimension} numbers written to {report.out}")
+        say(f"{report.labels:,} vectors of {report.dimension} numbers written to {report.out}")
 
 
 def reconstruct(
@@ -94,6 +94,6 @@ def _show(report: "ReconstructReport") -> None:
             f"{result.best_macro[1]:.2f}",
         )
     console().print(table)
-    typer.echo(f"mean and standard deviation over {report.seeds} seeds")
+    say(f"mean and standard deviation over {report.seeds} seeds")
     if report.plot:
-        typer.echo(f"drawn to {report.plot}")
+        say(f"drawn to {report.plot}")

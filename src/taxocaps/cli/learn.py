@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from taxocaps.cli.console import console, print_json, shown_progress, tell
+from taxocaps.cli.console import console, print_json, say, shown_progress, tell
 from taxocaps.cli.options import CORPUS_OPTIONS, MODEL_FOLDER, AsJson, Quiet, TrustCode, existing, with_config
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def learn(
         _refuse_with_back(feedback, train, test, out)
         go_back(start)
         if not quiet:
-            typer.echo(f"{start}: the earlier model is back; the other one is {start}.before now")
+            say(f"{start}: the earlier model is back; the other one is {start}.before now")
         return
     silent = quiet or as_json
     try:

@@ -28,7 +28,7 @@ from taxocaps.cli import (
     tune,
 )
 from taxocaps.cli.options import as_options
-from taxocaps.errors import ConfigError, TaxoCapsError
+from taxocaps.errors import ConfigError, TaxoCapsError, one_line
 
 __all__ = ["app", "main"]
 
@@ -124,7 +124,6 @@ def _message(error: Exception) -> str:
 def _fail(message: str, error: Exception, debug: bool) -> None:
     if debug:
         raise error
-    one_line = " ".join(message.split())
     typer.secho("error: ", fg=typer.colors.RED, bold=True, err=True, nl=False)
-    typer.echo(one_line, err=True)
+    typer.echo(one_line(" ".join(message.split())), err=True)
     sys.exit(2)

@@ -1,6 +1,5 @@
 """`taxocaps predict`: documents in, labels out."""
 
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from taxocaps.cli.console import console, print_json, shown_progress, tell, tell_recognised
+from taxocaps.cli.console import console, print_json, shown_progress, tell, tell_recognised, to_json
 from taxocaps.cli.options import (
     CORPUS_OPTIONS,
     MODEL_FOLDER,
@@ -118,7 +117,7 @@ def predict(
 
 
 def _print_line(prediction: "Prediction") -> None:
-    typer.echo(json.dumps(prediction.as_dict(), ensure_ascii=False))
+    typer.echo(to_json(prediction.as_dict()))
 
 
 def show_prediction(prediction: "Prediction") -> None:

@@ -28,6 +28,10 @@ def serve(
         Path | None,
         typer.Option(metavar="FILE", callback=existing, help="Documents that reviewers are to look at on the page."),
     ] = None,
+    examples: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", callback=existing, help="Documents; the page offers the first to try the model."),
+    ] = None,
     feedback: Annotated[
         Path | None,
         typer.Option(
@@ -54,17 +58,19 @@ def serve(
     for library in ("fastapi", "uvicorn", "httptools", "prometheus_client"):
         import_extra(library, "serving models")
     from taxocaps.web.api import Service
-    from taxocaps.web.limits import find_token, resolve_queue_config, resolve_serve_config
+    from taxocaps.web.limits import find_token, resolve_corpus_config, resolve_serve_config
     from taxocaps.web.observability import write_entry
     from taxocaps.web.server import Server, address, bind, bind_shared, is_loopback
     from taxocaps.web.workers import Workers, prepare_forking
-    from taxocaps.workflows.serve import arrange_queue, load_models, read_queue
+    from taxocaps.workflows.serve import arrange_queue, load_models, read_examples, read_queue
 
     if workers > 1:
         prepare_forking()
     _check_single(models, queue, feedback)
     limits, token = resolve_serve_config(config, settings or ()), find_token(token_file)
-    documents = read_queue(queue, resolve_queue_config(config, settings or ()), limits.review) if queue else []
+    corpus = resolve_corpus_config(config, settings or ())
+    documents = read_queue(queue, corpus, limits.review) if queue else []
+    tried = read_examples(examples, corpus) if examples else []
     with ExitStack() as stack:  # a port in use is told before models are loaded
         listeners = [*map(stack.enter_context, bind_shared(host, port, workers) if workers > 1 else [bind(host, port)])]
         where = address(listeners[0])
@@ -74,7 +80,7 @@ def serve(
         for model in served.values():
             arrange_queue(model, documents)
         log = None if quiet else write_entry
-        service = Service(served, limits, token=token, log=log, workers=workers, trust_code=trust_code)
+        service = Service(served, limits, token=token, log=log, workers=workers, trust_code=trust_code, examples=tried)
 
         def announce() -> None:
             if not quiet:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from taxocaps.cli.console import console, print_json
+from taxocaps.cli.console import console, print_json, say
 from taxocaps.cli.options import AsJson, Quiet
 
 if TYPE_CHECKING:
@@ -68,10 +68,10 @@ def check(
     elif not quiet:
         for problem in found.problems:
             where = f"{file}, line {problem.line}" if problem.line else str(file)
-            typer.echo(f"{where}: {problem.message}")
+            say(f"{where}: {problem.message}")
         count = len(found.problems)
         verdict = {0: "no problems", 1: "1 problem"}.get(count, f"{count:,} problems")
-        typer.echo(f"{file}: {found.labels:,} labels with the root, {found.edges:,} edges, {verdict}")
+        say(f"{file}: {found.labels:,} labels with the root, {found.edges:,} edges, {verdict}")
     if found.problems:
         raise typer.Exit(2)
 
@@ -101,7 +101,7 @@ def convert(
     if as_json:
         print_json(written)
     elif not quiet:
-        typer.echo(f"{written.labels:,} labels, {written.edges:,} edges written to {target}")
+        say(f"{written.labels:,} labels, {written.edges:,} edges written to {target}")
 
 
 @app.command("diff")
@@ -140,7 +140,7 @@ def _show_difference(found: "TaxonomyDifference") -> None:
     if found.changes:
         console().print(table)
     counted = ", ".join(f"{count:,} {kind}" for kind, count in found.counts.items()) or "no changes"
-    typer.echo(f"{found.labels[0]:,} labels before, {found.labels[1]:,} now: {counted}")
+    say(f"{found.labels[0]:,} labels before, {found.labels[1]:,} now: {counted}")
 
 
 def _options(
@@ -155,7 +155,7 @@ def _show(view: "TaxonomyView") -> None:
     from rich.table import Table
 
     for line in view.tree:
-        typer.echo(_tree_line(line))
+        _show_line(line)
     numbers = view.statistics
     table = Table(box=None, show_header=False, title="\nStatistics", title_justify="left")
     table.add_row("labels", f"{numbers.labels:,}")
@@ -168,8 +168,9 @@ def _show(view: "TaxonomyView") -> None:
     console().print(table)
 
 
-def _tree_line(line: "TreeLine") -> str:
+def _show_line(line: "TreeLine") -> None:
     """A label, indented by its level, and its name where that is another text."""
     title = f"  {line.title}" if line.title != line.label else ""
     again = "  (see above)" if line.repeated and line.children else ""
-    return f"{'  ' * line.level}{line.label}{typer.style(title, dim=True)}{typer.style(again, dim=True)}"
+    say(f"{'  ' * line.level}{line.label}", nl=False)
+    say(f"{title}{again}", dim=True)

@@ -22,6 +22,10 @@ _LARGEST = 64 * 2**20
 """Bytes of a file."""
 _MOST_PAGES = 5_000
 _MOST_LETTERS = 20_000_000
+_LARGEST_PAGE = 16 * 2**20
+"""Bytes of the instructions that draw a page of a PDF."""
+_MOST_OPERATIONS = 5_000_000
+"""Instructions that draw the pages of a PDF in all, what they draw again and again included."""
 
 
 def read_document(path: Path) -> str:
@@ -43,10 +47,12 @@ def text_of(content: bytes, suffix: str, name: str) -> str:
     """
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it tells of each flaw that it has got over
     parts: list[str] = []
+    letters = 0
     try:
         for part in _PARTS[suffix.lower()](content):
             parts.append(part)
-            if sum(map(len, parts)) > _MOST_LETTERS:
+            letters += len(part) + 1
+            if letters > _MOST_LETTERS:
                 raise FileError(f"has more than {_MOST_LETTERS:,} letters; divide it")
     except FileError as error:
         raise FileError(f"{name}: {error}") from None
@@ -68,8 +74,17 @@ def _pages(content: bytes) -> Iterator[str]:
         raise FileError("is encrypted; save it without a password")
     if len(document.pages) > _MOST_PAGES:
         raise FileError(f"has {len(document.pages):,} pages; at most {_MOST_PAGES:,} are read")
+    left = iter(range(_MOST_OPERATIONS))
+
+    def count(*_: object) -> None:
+        if next(left, None) is None:
+            raise FileError(f"draws its pages by more than {_MOST_OPERATIONS:,} operations; divide it")
+
     for page in document.pages:
-        yield page.extract_text()
+        drawing = page.get_contents()
+        if drawing is not None and len(drawing.get_data()) > _LARGEST_PAGE:
+            raise FileError(f"has a page that is drawn by more than {_LARGEST_PAGE:,} bytes; divide it")
+        yield page.extract_text(visitor_operand_before=count)
 
 
 def _paragraphs(content: bytes) -> Iterator[str]:
@@ -80,10 +95,13 @@ def _paragraphs(content: bytes) -> Iterator[str]:
 
 
 def _lines(block: Any) -> Iterator[str]:
-    """The text of a paragraph, or of the rows of a table."""
+    """The text of a paragraph, or of the rows of a table.
+
+    Cells are taken as they stand in the file: one that says that it spans a billion columns is one cell.
+    """
     if hasattr(block, "rows"):
-        for row in block.rows:
-            yield "\t".join(cell.text for cell in row.cells)
+        for row in block._element.tr_lst:
+            yield "\t".join("\n".join(paragraph.text for paragraph in cell.p_lst) for cell in row.tc_lst)
     else:
         yield block.text
 
@@ -92,6 +110,9 @@ def _html(content: bytes) -> Iterator[str]:
     html = import_extra("lxml.html", "reading HTML files")
     if not content.strip():
         return
+    for tag in _LONG_TAG.finditer(content):
+        if len(_BETWEEN_ATTRIBUTES.split(_QUOTED.sub(b" ", tag[0]), _MOST_ATTRIBUTES)) > _MOST_ATTRIBUTES:
+            raise FileError(f"has an element with more than {_MOST_ATTRIBUTES:,} attributes")
     encoding = None if _DECLARED.search(content, 0, 2048) else encoding_of(content)
     parser = html.HTMLParser(no_network=True, remove_comments=True, encoding=encoding)
     root = html.document_fromstring(content, parser=parser)
@@ -103,6 +124,11 @@ def _html(content: bytes) -> Iterator[str]:
     yield "\n".join(" ".join(line.split()) for line in lines if line.strip())
 
 
+_MOST_ATTRIBUTES = 1_000
+"""Of an element of HTML: the parser compares each with all others."""
+_LONG_TAG = re.compile(rb"""<[a-zA-Z](?:[^>"']|"[^"]*"|'[^']*'){1000,}+""")
+_QUOTED = re.compile(rb""""[^"]*"|'[^']*'""")
+_BETWEEN_ATTRIBUTES = re.compile(rb"[\s/]+")
 _DECLARED = re.compile(rb"charset|encoding", re.IGNORECASE)
 _BLOCKS = ("br", "div", "h1", "h2", "h3", "h4", "h5", "h6", "li", "p", "section", "td", "th", "title", "tr")
 """Elements after which a line ends."""

@@ -33,20 +33,25 @@ def read_xlsx(path: Path, config: CorpusConfig) -> Iterator[Record]:
 READER = Reader(read_xlsx, (".xlsx",), has_columns=True, is_binary=True)
 
 
+_MOST_ROWS = 2**20
+"""Rows of a sheet, as many as Excel allows."""
+
+
 def _records(path: Path, sheet: Any, config: CorpusConfig) -> Iterator[Record]:
-    rows = ((number, row) for number, row in _rows(path, sheet) if any(cell is not None for cell in row))
-    number, header = next(rows, (1, ()))
+    sheet.reset_dimensions()  # what a file says of its own size may be wrong, and absurd
+    number, header = next(_rows(path, sheet), (1, ()))
     names = ["" if cell is None else str(cell).strip() for cell in header]
     if names and (problem := check_table(names, config)):
         raise CorpusError(f"{location(path, 'row', number)}: {problem}")
-    for number, row in rows:
+    for row_number, row in _rows(path, sheet, number + 1, len(names)):
         cells = {name: _value(cell) for name, cell in zip(names, row, strict=False) if name}
-        yield Record(location(path, "row", number), {**dict.fromkeys(filter(None, names)), **cells})
+        yield Record(location(path, "row", row_number), {**dict.fromkeys(filter(None, names)), **cells})
 
 
-def _rows(path: Path, sheet: Any) -> Iterator[tuple[int, tuple[Any, ...]]]:
-    rows = sheet.iter_rows(values_only=True)
-    number = 0
+def _rows(path: Path, sheet: Any, first: int = 1, columns: int = 0) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    """The rows of a sheet that are not empty, with their numbers, from `first` on, and of each the first `columns`."""
+    rows = sheet.iter_rows(min_row=first, max_row=_MOST_ROWS, max_col=columns or None, values_only=True)
+    number = first - 1
     while True:
         try:
             row = next(rows, None)
@@ -55,7 +60,8 @@ def _rows(path: Path, sheet: Any) -> Iterator[tuple[int, tuple[Any, ...]]]:
         if row is None:
             return
         number += 1
-        yield number, row
+        if any(cell is not None for cell in row):
+            yield number, row
 
 
 def _value(cell: Any) -> Any:

@@ -24,6 +24,10 @@ Float64s = NDArray[np.float64]
 Letters = NDArray[np.uint32]
 
 _SHORTEST, _LONGEST = 3, 5
+_BIT, _DE_BRUIJN, _SHIFT = np.uint64(1), np.uint64(0x03F79D71B4CB0A89), np.uint64(58)
+"""A power of 2 times the second has other leading six bits for each power."""
+_INDICES = np.argsort([(1 << index) * 0x03F79D71B4CB0A89 % 2**64 >> 58 for index in range(64)])
+"""Which power has which leading bits."""
 
 
 @kernel
@@ -45,12 +49,16 @@ def count_columns(ids: Int32s, offsets: Int64s, starts: Int64s, columns: Int32s,
         most += starts[word + 1] - starts[word]
     found, bounds = np.empty(most, np.int32), np.zeros(len(offsets), np.int64)
     counts, times = np.empty(most), np.zeros(width, np.int32)
+    words, repeats = np.empty(len(ids), np.int32), np.zeros(len(starts) - 1, np.int32)
     count = 0
     for document in range(len(offsets) - 1):
-        begin = count
+        begin, different = count, 0
         for word in ids[offsets[document] : offsets[document + 1]]:
+            different = _met(word, 1, repeats, words, different)
+        for word in words[:different]:
             for i in range(starts[word], starts[word + 1]):
-                count = _met(columns[i], times, found, count)
+                count = _met(columns[i], repeats[word], times, found, count)
+            repeats[word] = 0
         _finish(found, counts, times, begin, count)
         bounds[document + 1] = count
     return bounds, found[:count].copy(), counts[:count].copy()
@@ -90,12 +98,12 @@ def count_with_pairs(
     for document in range(len(offsets) - 1):
         begin, before = count, -1
         for word in ids[offsets[document] : offsets[document + 1]]:
-            count = _met(singles[word], times, found, count)
+            count = _met(singles[word], 1, times, found, count)
             part = parts[word]
             if before >= 0 and part >= 0:
                 index = slots[_slot(slots, codes, np.int64(before) * size + part)]
                 if index >= 0:
-                    count = _met(pairs[index], times, found, count)
+                    count = _met(pairs[index], 1, times, found, count)
             before = part
         _finish(found, counts, times, begin, count)
         bounds[document + 1] = count
@@ -103,32 +111,55 @@ def count_with_pairs(
 
 
 @kernel
-def _met(column: int, times: Int32s, found: Int32s, count: int) -> Any:
-    """Count a feature of a document; returns the number of its different features so far."""
+def _met(column: int, more: int, times: Int32s, found: Int32s, count: int) -> Any:
+    """Count a feature of a document so many times; returns the number of its different features so far."""
     if column < 0:
         return count
     if times[column] == 0:
         found[count] = column
         count += 1
-    times[column] += 1
+    times[column] += more
     return count
 
 
 @kernel
 def _finish(found: Int32s, counts: Float64s, times: Int32s, begin: int, end: int) -> None:
     """Sort the features of a document and write down how often each was met, which is then forgotten."""
-    found[begin:end].sort()
+    _sort(found[begin:end], len(times))
     for i in range(begin, end):
         counts[i] = times[found[i]]
         times[found[i]] = 0
 
 
 @kernel
+def _sort(columns: Int32s, width: int) -> None:
+    """Sort different numbers below `width`; if they are many, by a bit for each, which is several times as fast."""
+    words = width // 64 + 1
+    if 16 * len(columns) < words:
+        columns.sort()
+        return
+    bits = np.zeros(words, np.uint64)
+    for column in columns:
+        bits[column >> 6] |= _BIT << np.uint64(column & 63)
+    count = 0
+    for word in range(words):
+        rest = bits[word]
+        while rest:
+            lowest = rest & (~rest + _BIT)
+            columns[count] = 64 * word + _INDICES[(lowest * _DE_BRUIJN) >> _SHIFT]
+            rest ^= lowest
+            count += 1
+
+
+@kernel
 def count_documents(ids: Int32s, offsets: Int64s, starts: Int64s, columns: Int32s, counts: Int64s) -> None:
     """Add to `counts`, [features], the documents that have each feature; see `count_columns`."""
-    latest = np.full(len(counts), -1, np.int64)
+    latest, latest_word = np.full(len(counts), -1, np.int64), np.full(len(starts) - 1, -1, np.int64)
     for document in range(len(offsets) - 1):
         for word in ids[offsets[document] : offsets[document + 1]]:
+            if latest_word[word] == document:
+                continue
+            latest_word[word] = document
             for i in range(starts[word], starts[word + 1]):
                 column = columns[i]
                 if latest[column] != document:

@@ -81,14 +81,39 @@ class _CharacterCounter:
         self._places, self._slots = bounds[:-1] * 8 + lengths, _empty_table(self._width)
         insert_grams(self._known, self._places, self._slots, _HASH_SEED)
         self._latest: tuple[Sequence[str], Any] = ((), (np.zeros(1, np.int64), np.zeros(0, np.int32)))
+        self._memory: dict[str, bytes] = {}
 
     def __call__(self, tokens: Tokens) -> Rows:
-        if tokens.words is not self._latest[0]:
-            table = self._known, self._places, self._slots, self._width
-            starts, columns, _ = spell(*_letters([f" {word} " for word in tokens.words]), *table, _HASH_SEED, False)
-            self._latest = tokens.words, (starts, columns)
-        found: Rows = count_columns(tokens.ids, tokens.offsets, *self._latest[1], self._width)
+        latest = self._latest
+        if tokens.words is not latest[0]:
+            self._latest = latest = tokens.words, self._spelled(tokens.words)
+        found: Rows = count_columns(tokens.ids, tokens.offsets, *latest[1], self._width)
         return found
+
+    def _spelled(self, words: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Where the known n-grams of each word begin, and the end; and all of them. Most words were met before."""
+        if len(words) > _MOST_REMEMBERED:
+            return self._spell(words)
+        memory = self._memory
+        new = [word for word in words if word not in memory]
+        if len(memory) + len(new) > _MOST_REMEMBERED:
+            memory, new = {}, list(words)
+        starts, columns = self._spell(new)
+        letters, bounds = columns.tobytes(), (starts * columns.itemsize).tolist()
+        memory.update((word, letters[begin:end]) for word, (begin, end) in zip(new, pairwise(bounds), strict=True))
+        self._memory = memory
+        found = [memory[word] for word in words]
+        ends = np.fromiter(accumulate(map(len, found), initial=0), np.int64, len(found) + 1)
+        return ends // columns.itemsize, np.frombuffer(b"".join(found), np.int32)
+
+    def _spell(self, words: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        table = self._known, self._places, self._slots, self._width
+        starts, columns, _ = spell(*_letters([f" {word} " for word in words]), *table, _HASH_SEED, False)
+        return starts, columns
+
+
+_MOST_REMEMBERED = 200_000
+"""Words whose n-grams a counter remembers, about 200 bytes each."""
 
 
 COUNTERS: Mapping[str, Callable[[Vocabulary], FeatureCounter]] = {

@@ -101,5 +101,7 @@ def _labelled(path: Path, config: CorpusConfig | None) -> Iterator[Document]:
 
 
 def _is_database(path: Path) -> bool:
+    """Whether a file is a database, or has just been made to become one."""
     with path.open("rb") as file:
-        return file.read(len(_MAGIC)) == _MAGIC
+        begin = file.read(len(_MAGIC))
+    return begin == _MAGIC or (not begin and path.suffix == ".sqlite")

@@ -12,12 +12,14 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 
 from taxocaps.corpus.document import Document
 from taxocaps.errors import FeedbackError, FileError
+from taxocaps.untrusted import check_value, parse_json
 
 __all__ = ["Correction", "Event", "FeedbackStore", "Status", "Suggestion", "Verdict", "Waiting", "feedback_path"]
 
@@ -364,12 +366,13 @@ class FeedbackStore:
             (version,) = self._database.execute("PRAGMA user_version").fetchone()
             (tables,) = self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()
             if not tables:
-                for statement in _SCHEMA.split(";\n"):
-                    self._database.execute(statement)
+                _make_tables(self._database)
                 self._database.execute(f"PRAGMA application_id = {_APPLICATION}")
                 self._database.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}")
             elif (application, version) != (_APPLICATION, _SCHEMA_VERSION):
                 raise FileError(f"{self.path}: is a database, but not of feedback; give another file")
+            elif _tables(self._database) != _own_tables():
+                raise FileError(f"{self.path}: has other tables than a store of feedback; it is damaged, or no store")
 
     @contextlib.contextmanager
     def _transaction(self, kind: str = "IMMEDIATE") -> Iterator[None]:
@@ -386,7 +389,7 @@ class FeedbackStore:
     def _errors(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as error:
+        except (sqlite3.Error, ValueError) as error:  # ValueError: what no process of ours has written
             raise FileError(f"{self.path}: cannot be used as a store of feedback: {error}") from error
 
 
@@ -395,10 +398,28 @@ def _digest(document: Document) -> str:
     return hashlib.sha256(content.encode("ascii")).hexdigest()
 
 
+def _make_tables(database: sqlite3.Connection) -> None:
+    for statement in _SCHEMA.split(";\n"):
+        database.execute(statement)
+
+
+def _tables(database: sqlite3.Connection) -> set[tuple[object, ...]]:
+    """All that is in the schema of a database: triggers and views of a stranger, too."""
+    return {tuple(row) for row in database.execute("SELECT type, name, tbl_name, sql FROM sqlite_master")}
+
+
+@cache
+def _own_tables() -> set[tuple[object, ...]]:
+    with contextlib.closing(sqlite3.connect(":memory:")) as database:
+        _make_tables(database)
+        return _tables(database)
+
+
 def _event(row: sqlite3.Row) -> Event:
-    values = dict(row)
-    values["suggested"] = None if values["suggested"] is None else tuple(json.loads(values["suggested"]))
-    return Event(**values)
+    suggested = row["suggested"]
+    values = {**dict(row), "suggested": None if suggested is None else parse_json(suggested, tuple[str, ...])}
+    found: Event = check_value(values, Event)
+    return found
 
 
 def _said(one: Event | Correction, document: str = "") -> tuple[object, ...]:
@@ -410,9 +431,9 @@ def _said(one: Event | Correction, document: str = "") -> tuple[object, ...]:
 
 
 def _document(row: sqlite3.Row) -> Document:
-    return Document(row["text"], row["id"] or None, kept=json.loads(row["fields"]) or None)
+    return Document(row["text"], row["id"] or None, kept=parse_json(row["fields"], dict[str, Any]) or None)
 
 
 def _suggestion(row: sqlite3.Row) -> Suggestion:
-    values = json.loads(row["suggestion"])
-    return Suggestion(**{**values, "labels": tuple(values["labels"])})
+    found: Suggestion = parse_json(row["suggestion"], Suggestion)
+    return found

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +142,7 @@ class LabelNames:
     def _parts(self, documents: EncodedDocuments) -> Tokens:
         """The words inside the words of documents."""
         raw = documents.tokens if documents.indices is None else documents.tokens.select(documents.indices)
-        return raw.expanded(self._pipeline.parts)
+        return self._pipeline.reread_parts(raw)
 
     def _plain(self, documents: EncodedDocuments) -> EncodedDocuments:
         return self._characters_encoder.reread(documents)
@@ -240,9 +241,8 @@ class Phrases:
             tokens: The documents.
         """
         words, edges, children, terms_of = self._trie
-        ids = np.array([words.get(word, -1) for word in tokens.words], np.int64)[
-            tokens.ids
-        ]  # as the trie numbers words
+        numbers = np.fromiter(map(words.get, tokens.words, repeat(-1)), np.int64, len(tokens.words))
+        ids = numbers[tokens.ids]  # as the trie numbers words
         ends = np.repeat(tokens.offsets[1:], tokens.lengths)  # of the document of each word
         document = np.repeat(np.arange(len(tokens)), tokens.lengths)
         counts = np.zeros((len(tokens), len(self.phrases)), np.float32)

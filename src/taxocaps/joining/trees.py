@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -18,6 +19,10 @@ _FEW_ROWS = 1_000
 """Rows that plain code sends down all trees at once."""
 
 
+_MOST_LEAVES = 64
+"""Leaves of a tree: compiled code has a bit for each."""
+
+
 class TreesConfig(Config):
     """Options of the trees that join evidence.
 
@@ -31,7 +36,7 @@ class TreesConfig(Config):
     section: ClassVar[str] = "join"
 
     learning_rate: Annotated[float, Between(1e-3, 1), Search(0.02, 0.3, log=True)] = 0.08
-    leaves: Annotated[int, Between(2, 255), Search(4, 64, log=True)] = 15
+    leaves: Annotated[int, Between(2, _MOST_LEAVES), Search(4, _MOST_LEAVES, log=True)] = 15
     min_pairs: Annotated[int, Between(1, 1_000_000), Search(10, 200, log=True)] = 40
     penalty: Annotated[float, Between(0, 1e6), Search(0.5, 50, log=True)] = 5.0
 
@@ -41,7 +46,7 @@ class Trees:
     """The logit of a probability as a sum of trees.
 
     Attributes:
-        roots: int32 [trees], the root of each tree.
+        roots: int32 [trees], the root of each tree, ascending; its other nodes follow it.
         features: int32 [nodes], the feature that an inner node looks at.
         thresholds: float64 [nodes]; a row whose feature is at most this goes to the left.
         missing_left: uint8 [nodes], whether a row without the feature (NaN) goes to the left.
@@ -69,7 +74,7 @@ class Trees:
         from taxocaps.joining.kernels import sum_trees
 
         sums = np.full(len(rows), self.baseline[0])
-        sum_trees(np.ascontiguousarray(rows, np.float32), self.roots, self._nodes, self.values, sums)
+        sum_trees(np.ascontiguousarray(rows.T, np.float32), self.roots, self._nodes, self.values, sums)
         return sums
 
     def _plain_logits(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -101,11 +106,18 @@ class Trees:
 
     def first(self, count: int) -> "Trees":
         """The first trees alone."""
-        return replace(self, roots=self.roots[:count])
+        if count >= len(self.roots):
+            return self
+        end = self.roots[count]
+        nodes = {name: array[:end] for name, array in self.arrays().items() if name not in ("roots", "baseline")}
+        return replace(self, roots=self.roots[:count], **nodes)
 
-    @property
+    @cached_property
     def _nodes(self) -> tuple[Any, ...]:
-        return self.features, self.thresholds, self.missing_left, self.left, self.right
+        """What kernels read; a number is at most a threshold if it is at most the nearest float32 not above that."""
+        near = self.thresholds.astype(np.float32)
+        thresholds = np.where(near > self.thresholds, np.nextafter(near, np.float32(-np.inf)), near)
+        return self.features, thresholds, self.missing_left, self.left, self.right
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All arrays by name, to be saved."""
@@ -128,7 +140,7 @@ class Trees:
         return trees
 
     def _is_sound(self, width: int) -> bool:
-        """Whether every node leads to later nodes of the same arrays, so that every walk ends."""
+        """Whether the nodes of each tree follow its root, and each leads to later ones of its own; so walks end."""
         count, index = len(self.values), np.arange(len(self.values))
         wanted: dict[str, Any] = {"roots": np.int32, "features": np.int32, "left": np.int32, "right": np.int32}
         wanted |= {"thresholds": np.float64, "missing_left": np.uint8, "values": np.float64, "baseline": np.float64}
@@ -138,12 +150,16 @@ class Trees:
         if any(len(array) != count for name, array in arrays.items() if name not in ("roots", "baseline")):
             return False
         inner = self.left >= 0
-        children = np.concatenate([self.left[inner], self.right[inner]])
+        parents, children = np.tile(index[inner], 2), np.concatenate([self.left[inner], self.right[inner]])
+        leaves, trees = np.cumsum(~inner), np.append(self.roots, count)
         return bool(
             len(self.baseline) == 1
-            and ((self.roots >= 0) & (self.roots < count)).all()
-            and (children > np.tile(index[inner], 2)).all()
-            and (children < count).all()
+            and trees[0] == 0
+            and (np.diff(trees) > 0).all()
+            and (children > parents).all()
+            and np.array_equal(np.sort(np.append(children, self.roots)), index)
+            and (np.searchsorted(self.roots, children, "right") == np.searchsorted(self.roots, parents, "right")).all()
+            and (np.diff(leaves[trees[1:] - 1], prepend=0) <= _MOST_LEAVES).all()
             and ((self.features[inner] >= 0) & (self.features[inner] < width)).all()
             and all(np.abs(one).max(initial=0) <= _GREATEST for one in (self.values, self.baseline))
             and not np.isnan(self.thresholds).any()

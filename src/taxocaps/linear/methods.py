@@ -114,7 +114,7 @@ def _deciding_rows(margins: NDArray[np.float32], label: int, classes: Classes, s
         return np.array([label])
     nodes = Nodes.of(classes)
     if structure == "structured":
-        return nodes.paths[[label]].indices.astype(np.int64)  # type: ignore[no-any-return]
+        return nodes.path(label)
     return np.array([_bottleneck(margins, label, nodes)])
 
 

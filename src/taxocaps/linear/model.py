@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, hstack
+from scipy.sparse import csr_array
 
 from taxocaps.compiled import pays
 from taxocaps.corpus.labels import Classes
@@ -74,26 +74,44 @@ class Nodes:
     A root that is itself a label of the model is a node, but the parent of none.
 
     Attributes:
-        paths: CSR [L, nodes] of bool: for each label its own node and those of its ancestors.
         own: int64 [L], the node of each label.
         parents: The parents of each node, which come before it.
     """
 
-    paths: csr_array
     own: NDArray[np.int64]
     parents: tuple[tuple[int, ...], ...]
 
     @classmethod
     def of(cls, classes: Classes) -> "Nodes":
         """The nodes for the labels of a model."""
-        taxonomy, full = classes.taxonomy, classes.full_closure
-        used = np.unique(full.indices)
-        index = {taxonomy.names[position]: node for node, position in enumerate(used.tolist())}
+        taxonomy, used = classes.taxonomy, set(classes.names)
+        for name in reversed(taxonomy.names):  # children come before their parents
+            if name in used:
+                used.update(parent for parent in taxonomy.parents(name) if parent != taxonomy.root)
+        index = {name: node for node, name in enumerate(name for name in taxonomy.names if name in used)}
         parents = tuple(
             tuple(index[parent] for parent in taxonomy.parents(name) if parent != taxonomy.root) for name in index
         )
-        own = np.array([index[name] for name in classes.names], np.int64)
-        return cls(csr_array(full[:, used]), own, parents)
+        return cls(np.array([index[name] for name in classes.names], np.int64), parents)
+
+    def path(self, label: int) -> NDArray[np.int64]:
+        """The node of a label and those of its ancestors, sorted."""
+        found: set[int] = set()
+        left = [int(self.own[label])]
+        while left:
+            node = left.pop()
+            if node not in found:
+                found.add(node)
+                left.extend(self.parents[node])
+        return np.array(sorted(found), np.int64)
+
+    @cached_property
+    def paths(self) -> csr_array:
+        """CSR [L, nodes] of bool: the path of each label; as many entries as all labels have ancestors."""
+        paths = [self.path(label) for label in range(len(self.own))]
+        ends = np.cumsum([0, *map(len, paths)])
+        nodes = np.concatenate([np.zeros(0, np.int64), *paths])
+        return csr_array((np.ones(len(nodes), bool), nodes, ends), (len(paths), len(self)))
 
     def with_leaves(self) -> "Nodes":
         """Add a leaf below every label that is an inner node; the leaf becomes the node of the label.
@@ -104,9 +122,7 @@ class Nodes:
         labels = [label for label, node in enumerate(self.own.tolist()) if node in inner]
         own, count = self.own.copy(), len(self)
         own[labels] = count + np.arange(len(labels))
-        leaves = csr_array((np.ones(len(labels), bool), (labels, np.arange(len(labels)))), (len(own), len(labels)))
-        parents = (*self.parents, *((node,) for node in self.own[labels].tolist()))
-        return Nodes(csr_array(hstack([self.paths, leaves])), own, parents)
+        return Nodes(own, (*self.parents, *((node,) for node in self.own[labels].tolist())))
 
     def __len__(self) -> int:
         return len(self.parents)
@@ -177,7 +193,9 @@ def dense_product(rows: csr_array, others: csr_array | NDArray[np.float32]) -> N
         others: Weights by feature.
     """
     if not isinstance(others, csr_array):
-        found: NDArray[np.float32] = rows @ others
+        # By feature, the weights of each are fetched from memory only once; the sums are the same to the last bit.
+        by_feature = rows.nnz > rows.shape[1]
+        found: NDArray[np.float32] = (rows.tocsc() if by_feature else rows) @ others
         return found
     if not pays(
         "taxocaps.linear.kernels:add_sparse_products", _SAVED * rows.nnz * others.nnz / max(1, others.shape[0])

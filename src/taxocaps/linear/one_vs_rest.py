@@ -17,6 +17,7 @@ from taxocaps.linear.model import (
     LinearTask,
     LinearWeights,
     SparseRow,
+    dense_product,
     documents_by_label,
     sparse_row,
     stack,
@@ -49,6 +50,8 @@ _PASSES = 5
 
 _MOST_PRODUCTS = 8_192
 """Documents whose products are kept: 256 MB."""
+_FEWEST_PROBLEMS, _STEPS_PER_CHANGE = 32, 64
+"""Problems that it pays to compute these for, and how much less a product takes in descent than a feature."""
 
 _GAP_FACTOR = 10
 """The relative duality gap at which a solver stops, as a multiple of `linear.tolerance`."""
@@ -248,9 +251,13 @@ class _Solver:
                 self._task.progress("classifiers", done, total, note)
 
     def _is_wide(self, problems: int) -> bool:
-        """Whether documents are so few, and problems so many, that the products of all documents save time."""
+        """Whether the products of all documents save time: these are few, with many features, and problems many.
+
+        A step over products looks at one number, and changes n of them if it changes anything, which few steps do; a
+        step over features looks at all those of a document.
+        """
         n = int(self._X.shape[0])
-        return n <= _MOST_PRODUCTS and 2 * problems > n
+        return n <= _MOST_PRODUCTS and problems >= _FEWEST_PROBLEMS and self._X.nnz * _STEPS_PER_CHANGE > n * n
 
     @cached_property
     def _features(self) -> "_Features":
@@ -376,7 +383,7 @@ class _Products:
 
     def __init__(self, X: csr_array) -> None:
         self._X = X
-        self._gram: NDArray[np.float32] = (X @ X.T).toarray() + np.float32(1)  # with the 1 of the intercept
+        self._gram = dense_product(X, csr_array(X.T)) + np.float32(1)  # with the 1 of the intercept
 
     def start(self, factors: NDArray[Any]) -> NDArray[np.float32]:
         """The products with the weights that are the sum of all documents times their factors."""

@@ -5,6 +5,7 @@ large-scale taxonomy. SIGKDD Explorations 7(1), 2005.
 """
 
 from collections import defaultdict
+from collections.abc import Sequence
 from functools import reduce
 
 import numpy as np
@@ -35,7 +36,7 @@ def fit_top_down(task: LinearTask) -> LinearWeights:
     """
     nodes = Nodes.of(task.classes)
     everything = np.arange(task.X.shape[0])
-    members = documents_by_label(csr_array(task.Y.astype(bool) @ nodes.paths))
+    members = _members(nodes, task.Y)
     groups: dict[tuple[int, ...], list[int]] = defaultdict(list)
     for node, parents in enumerate(nodes.parents):
         groups[parents].append(node)
@@ -73,5 +74,16 @@ def top_down_scores(margins: NDArray[np.float32], classes: Classes) -> NDArray[n
     return np.ascontiguousarray(np.minimum(scores[nodes.own], scores[len(nodes) :]).T)
 
 
-def _union(members: tuple[Documents, ...], nodes: tuple[int, ...], everything: Documents) -> Documents:
+def _members(nodes: Nodes, Y: csr_array) -> list[Documents]:
+    """The documents that have the label of each node or of a descendant."""
+    members = [np.zeros(0, np.int64)] * len(nodes)
+    for node, documents in zip(nodes.own.tolist(), documents_by_label(Y), strict=True):
+        members[node] = documents
+    for node in reversed(range(len(nodes))):  # children hand their documents up before their parents do
+        for parent in nodes.parents[node]:
+            members[parent] = np.union1d(members[parent], members[node])
+    return members
+
+
+def _union(members: Sequence[Documents], nodes: tuple[int, ...], everything: Documents) -> Documents:
     return reduce(np.union1d, [members[node] for node in nodes]) if nodes else everything

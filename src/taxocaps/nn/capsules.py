@@ -18,6 +18,7 @@ constants in the backward pass, and gradients flow through the last iteration on
 from collections.abc import Iterator
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
@@ -33,7 +34,7 @@ _TINY = 1e-12
 _CHUNK_ELEMENTS = 32_000_000
 """Routing logits, or weights, in memory at a time: 128 MB."""
 
-_CHUNK_ROWS = 128
+_CHUNK_ROWS = 256
 """Rows whose capsules are made and added up at a time, without a GPU."""
 
 _BLOCK_ELEMENTS = (1_000_000, _CHUNK_ELEMENTS)
@@ -92,11 +93,10 @@ class PrimaryCapsules(nn.Module):
         return squash(self.linear(features).view(-1, self.channels, self.size))  # [R, M, m]
 
     def sums(self, features: Tensor, weights: Tensor, document: Tensor, documents: int) -> Tensor:
-        """The capsules of each document's rows, weighted and added up.
+        """The capsules of each document's rows, weighted and added up; float32, for prediction without a GPU.
 
-        The numbers of a capsule lie apart here, and those of neighbouring capsules together: sums over the few numbers
-        of a capsule would otherwise take half as long as the product of matrices. Some rows at a time fit into the
-        cache.
+        The numbers of a capsule lie apart here, and those of neighbouring capsules together, so that all but the
+        product of matrices is one compiled pass. Some rows at a time fit into the cache.
 
         Args:
             features: The features of all rows.
@@ -107,17 +107,18 @@ class PrimaryCapsules(nn.Module):
         Shapes:
             features: [R, W F]; weights, document: [R]; returns [B, M, m].
         """
+        from taxocaps.nn.kernels import add_squashed  # numba takes a moment to load
+
         M, m = self.channels, self.size
-        kernels = self.linear.weight.view(M, m, -1).transpose(0, 1).flatten(0, 1)  # [m M, W F]
-        bias = self.linear.bias.view(M, m).T.flatten()  # [m M]
-        sums = features.new_zeros(documents, len(kernels))  # [B, m M]
+        kernels = self.linear.weight.detach().view(M, m, -1).transpose(0, 1).flatten(0, 1)  # [m M, W F]
+        bias = self.linear.bias.detach().view(M, m).T.flatten()  # [m M]
+        sums = features.new_zeros(documents, m, M)  # [B, m, M]
         for start in range(0, len(features), _CHUNK_ROWS):
             rows = slice(start, start + _CHUNK_ROWS)
             s = functional.linear(features[rows], kernels, bias).view(-1, m, M)  # [r, m, M]
-            square = s.square().sum(dim=1)  # [r, M]
-            factor = (square + _TINY).sqrt_().div_(square + 1).mul_(weights[rows, None])  # [r, M], as in `squash`
-            sums.index_add_(0, document[rows], s.mul_(factor[:, None]).flatten(1))
-        return sums.view(-1, m, M).transpose(1, 2)  # [B, M, m]
+            given = (tensor.numpy() for tensor in (s, weights[rows], document[rows]))
+            add_squashed(*given, np.float32(_TINY), sums.numpy())
+        return sums.transpose(1, 2)  # [B, M, m]
 
 
 class LabelCapsules(nn.Module):

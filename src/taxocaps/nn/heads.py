@@ -46,7 +46,8 @@ class CapsuleHead(nn.Module):
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         """The length of each label's capsule."""
         features = self.primary.features(x)  # [R, W F]
-        if self.labels.needs_only_sums and not torch.is_grad_enabled():
+        is_usual = x.is_cpu and x.dtype == torch.float32
+        if is_usual and self.labels.needs_only_sums and not torch.is_grad_enabled():
             return capsule_lengths(self.labels.of_sums(self._sums(features, mask)))  # [B, L]
         u = to_documents(self.primary.capsules(features), mask)  # [B, N, M, m]
         if self.pooling != "sum":

@@ -1,4 +1,4 @@
-"""Compiled: a step of a recurrent layer for many rows, in one pass over the numbers.
+"""Compiled: what follows products of matrices in recurrent layers and capsules, in one pass over the numbers.
 
 On a processor, torch needs a dozen passes for what follows the products of matrices, and its tanh alone takes as long
 as all other functions of a step.
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from taxocaps.compiled import kernel
 
-__all__ = ["gru_step", "gru_step_backward", "read_windows"]
+__all__ = ["add_squashed", "gru_step", "gru_step_backward", "read_windows"]
 
 Floats = NDArray[np.float32]
 
@@ -90,6 +90,34 @@ def read_windows(
             candidate = _tanh(factor * given[3 * H + k] + bias[3 * H + k])
             cell[k] = forget_gate * cell[k] + input_gate * candidate
             output[k] = output_gate * _tanh(cell[k])
+
+
+@_arithmetic
+def add_squashed(
+    capsules: Floats, weights: Floats, document: NDArray[np.int64], tiny: np.float32, sums: Floats
+) -> None:
+    """Squash the capsules of rows, and add them up for each document; see `nn.capsules.squash`.
+
+    Args:
+        capsules: [R, m, M] the M capsules of each row; the numbers of one lie apart, those of neighbours together.
+        weights: [R] the weight of each row.
+        document: [R] the document of each row.
+        tiny: Added to squared lengths.
+        sums: In and out: [B, m, M].
+    """
+    size, channels = capsules.shape[1:]
+    factors = np.empty(channels, np.float32)
+    for row in range(len(capsules)):
+        capsule, total, weight = capsules[row], sums[document[row]], weights[row]
+        factors[:] = 0
+        for i in range(size):
+            for k in range(channels):
+                factors[k] += capsule[i, k] * capsule[i, k]
+        for k in range(channels):
+            factors[k] = weight * np.sqrt(factors[k] + tiny) / (_ONE + factors[k])
+        for i in range(size):
+            for k in range(channels):
+                total[i, k] += capsule[i, k] * factors[k]
 
 
 @_arithmetic

@@ -2,6 +2,7 @@
 
 import logging
 import os
+from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
 from pydantic import BaseModel, ConfigDict
@@ -23,6 +24,7 @@ __all__ = [
     "is_model",
     "model_version",
     "read_versions",
+    "written_on",
 ]
 
 FORMAT = "taxocaps-model/2"
@@ -98,6 +100,11 @@ def read_versions(folder: Path) -> Versions:
 def model_version(folder: Path) -> str:
     """Some digits that another model in the same folder would not have: `versions.json` has the hash of every file."""
     return digest(folder / "versions.json")[:12]
+
+
+def written_on(folder: Path) -> str:
+    """The day on which a model was written, such as 2026-05-31, by the time of its last file."""
+    return datetime.fromtimestamp((folder / "versions.json").stat().st_mtime, UTC).date().isoformat()
 
 
 def check_files(folder: Path) -> None:

@@ -185,6 +185,10 @@ class TextPipeline:
         """
         return self._parts_of(word)
 
+    def reread_parts(self, raw: Tokens) -> Tokens:
+        """The words inside the words of documents, see `parts`."""
+        return raw.expanded(self._parts_of)
+
     def _find_parts(self, word: str) -> tuple[str, ...]:
         pieces = _PARTS.findall(word.removeprefix(_READY))
         return tuple(found for piece in pieces for found in self._words_of(piece) if found)

@@ -16,7 +16,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from taxocaps._version import __version__
-from taxocaps.errors import CorpusError, FileError, TaxoCapsError
+from taxocaps.errors import CorpusError, TaxoCapsError
 from taxocaps.explanations.explanation import Explanation
 from taxocaps.results import Prediction, TaxonomyView, plain
 from taxocaps.web import schemas
@@ -32,10 +32,10 @@ from taxocaps.workflows.serve import (
     Ranking,
     RankJob,
     ServedModel,
-    document_text,
     make_document,
     make_jobs,
 )
+from taxocaps.workflows.uploads import NamedText, Upload, read_upload
 
 __all__ = ["OPEN_PATHS", "Service"]
 
@@ -53,6 +53,7 @@ class Service:
     Attributes:
         models: By name; the first is the default.
         config: The limits.
+        examples: Texts to try the models with.
         metrics: The metrics.
         app: The ASGI application.
         draining: Whether the server is about to stop: requests that were accepted are finished, others refused.
@@ -71,6 +72,7 @@ class Service:
         log: Log | None = None,
         workers: int = 1,
         trust_code: bool = False,
+        examples: Sequence[NamedText] = (),
     ) -> None:
         """Put the parts together.
 
@@ -81,8 +83,9 @@ class Service:
             log: Where requests are logged, if they are.
             workers: The number of processes that will serve, each with a copy of this object.
             trust_code: Whether models that are loaded later may run tokenizers of their own.
+            examples: Texts that the page offers to try the models with.
         """
-        self.models, self.config = dict(models), config or ServeConfig()
+        self.models, self.config, self.examples = dict(models), config or ServeConfig(), tuple(examples)
         self.draining = self.retiring = False
         self._log = log
         self.hosts: frozenset[str] = frozenset()
@@ -331,11 +334,11 @@ def _model_routes(service: Service) -> APIRouter:
         request.state.documents = 1
         return await _unless_disconnected(request, service.explain(body))
 
-    @router.post("/text", response_model=schemas.TextResponse, responses=_errors())
-    async def text(body: schemas.TextRequest) -> Response:
-        """The text of a PDF, DOCX or HTML file, to be labelled then; one file is read at a time."""
-        async with reading:
-            return json_response({"text": await run_in_threadpool(_document_text, body)})
+    @router.post("/documents", response_model=Upload, responses=_errors())
+    async def documents(body: schemas.FileRequest) -> Response:
+        """The documents of a file (JSONL, CSV, TSV, XLSX, PDF, DOCX, HTML or text), to be labelled then."""
+        async with reading:  # one file at a time
+            return await run_in_threadpool(_upload_response, body, service.config)
 
     @router.get("/taxonomy", response_model=TaxonomyView, responses=_errors(404))
     async def taxonomy(
@@ -349,23 +352,29 @@ def _model_routes(service: Service) -> APIRouter:
 
     @router.get("/models", response_model=schemas.ModelsResponse, responses=_errors())
     async def models() -> Response:
-        """All models that are served with their metrics, and the limits of requests."""
+        """All models that are served with their metrics, the limits of requests, and texts to try."""
         return Response(_models_json(service), media_type="application/json")
 
     return router
 
 
-def _document_text(request: schemas.TextRequest) -> str:
-    try:
-        return document_text(request.content, request.name)
-    except FileError as error:
-        raise ApiError(422, str(error), "content") from error
+def _upload_response(request: schemas.FileRequest, limits: ServeConfig) -> Response:
+    found = read_upload(
+        request.content,
+        request.name,
+        text_fields=request.text_fields,
+        id_field=request.id_field,
+        letters=limits.body_bytes,
+    )
+    return json_response(plain(found))
 
 
 def _models_json(service: Service) -> bytes:
     cards = [plain(model.card) for model in service.models.values()]
     limits = {name: getattr(service.config, name) for name in schemas.RequestLimits.model_fields}
-    return json_bytes({"default": service.model(None).name, "models": cards, "limits": limits})
+    examples = plain(service.examples)
+    found = {"default": service.model(None).name, "models": cards, "limits": limits, "examples": examples}
+    return json_bytes(found)
 
 
 def _monitoring_routes(service: Service) -> APIRouter:

@@ -30,7 +30,7 @@ __all__ = [
     "check_lengths",
     "find_token",
     "replay",
-    "resolve_queue_config",
+    "resolve_corpus_config",
     "resolve_serve_config",
 ]
 
@@ -92,8 +92,8 @@ def resolve_serve_config(file: Path | None = None, overrides: Iterable[str] = ()
     return resolve_sections(_Sections, file, overrides).serve
 
 
-def resolve_queue_config(file: Path | None = None, overrides: Iterable[str] = ()) -> CorpusConfig:
-    """How the file of the queue is read: the section `corpus` of the same configuration."""
+def resolve_corpus_config(file: Path | None = None, overrides: Iterable[str] = ()) -> CorpusConfig:
+    """How files of documents are read: the section `corpus` of the same configuration."""
     return resolve_sections(_Sections, file, overrides).corpus
 
 

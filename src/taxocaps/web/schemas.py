@@ -23,6 +23,7 @@ from taxocaps.feedback.store import Event, Verdict
 from taxocaps.results import ModelCard, Prediction, ScoredLabel
 from taxocaps.workflows.explain import ExplainOptions
 from taxocaps.workflows.predict import DecisionOptions
+from taxocaps.workflows.uploads import NamedText
 
 __all__ = [
     "BackRequest",
@@ -31,6 +32,7 @@ __all__ = [
     "ExplainRequest",
     "FeedbackRequest",
     "FeedbackResponse",
+    "FileRequest",
     "HealthResponse",
     "ModelsResponse",
     "PredictRequest",
@@ -41,8 +43,6 @@ __all__ = [
     "ReloadRequest",
     "RequestCorrection",
     "RequestLimits",
-    "TextRequest",
-    "TextResponse",
     "limited_explain_request",
     "limited_feedback_request",
     "limited_predict_request",
@@ -225,6 +225,7 @@ _Name = Annotated[str, Field(min_length=1, max_length=_LONGEST_NAME), _Checked]
 _Version = Annotated[str, Field(max_length=_LONGEST_NAME), _Checked]
 _Id = Annotated[str, Field(max_length=1_000), _Checked]
 _Number = Annotated[float, Field(allow_inf_nan=False)]
+_Field = Annotated[str, Field(min_length=1, max_length=1_000, pattern=r"^[^,]*[^,\s][^,]*$"), _Checked]
 _Readable = Annotated[str, Field(min_length=1), _Checked]
 
 
@@ -379,24 +380,22 @@ class QueuedResponse(BaseModel):
     documents: int
 
 
-class TextRequest(BaseModel):
-    """A document as a file.
+class FileRequest(BaseModel):
+    """A file of documents, and which of its fields are used; by default that is recognised.
 
     Attributes:
-        name: The name of the file, whose suffix tells what it is: .pdf, .docx, .html or .htm.
+        name: The name of the file, whose suffix tells what it is: .csv, .jsonl, .xlsx, .pdf, and so on.
         content: Its bytes in Base64.
+        text_fields: The fields, such as columns of a table, that make the text.
+        id_field: The field with the id.
     """
 
     model_config = ConfigDict(extra="forbid")
 
     name: Annotated[str, Field(min_length=1, max_length=_LONGEST_FILE_NAME), AfterValidator(_without_surrogates)]
     content: Base64Bytes
-
-
-class TextResponse(BaseModel):
-    """The text of a document."""
-
-    text: str
+    text_fields: list[_Field] = Field([], max_length=_LONGEST_NAME)
+    id_field: _Field | None = None
 
 
 class ExchangeResponse(BaseModel):
@@ -425,11 +424,12 @@ class RequestLimits(BaseModel):
 
 
 class ModelsResponse(BaseModel):
-    """All models, the one that is used if a request names none, and the limits of requests."""
+    """All models, the one that is used if a request names none, the limits of requests, and texts to try them with."""
 
     default: str
     models: list[ModelCard]
     limits: RequestLimits
+    examples: list[NamedText]
 
 
 class HealthResponse(BaseModel):

@@ -1,7 +1,6 @@
 """Learn from corrections: fit a model again with corrected documents, and keep the better one."""
 
 import os
-import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -30,7 +29,7 @@ from taxocaps.scorers.persistence import load_model, save_model
 from taxocaps.workflows.config import RunConfig, refuse_both, resolve_run_config
 from taxocaps.workflows.folders import WorkFolder, read_versions
 from taxocaps.workflows.train import TrainFiles, TrainingData, add_pages, like_model
-from taxocaps.workflows.trained_on import Corrections, TrainedOn, read_trained_on, write_trained_on
+from taxocaps.workflows.trained_on import Corrections, HeldOutRows, TrainedOn, read_trained_on, write_trained_on
 
 __all__ = ["Comparison", "LearnFiles", "LearnReport", "Quality", "go_back", "learn"]
 
@@ -153,14 +152,14 @@ def learn(
     refuse_both(config, options)
     config = config or resolve_run_config(options=options, start=folder, beside=_BESIDE)
     known, start = read_trained_on(folder), load_model(folder, trust_code=trust_code)
-    sources = _sources(folder, files, known)
+    sources, held_out = _sources(folder, files, known, tell)
     older, newer = (
         Corrections(known.corrections),
         Corrections(read_corrections(files.feedback or folder, config.corpus)),
     )
     config = _like(start, known, config)
     with WorkFolder(files.out or folder) as target:
-        data = TrainingData(sources, config, target.kept, progress, (older, newer))
+        data = TrainingData(sources, config, target.kept, progress, (older, newer), held_out)
         hashes = data.encode(tell)
         data.resolve_labels(start.classes.taxonomy, start)
         work = target.kept / fingerprint([hashes, config.as_mapping(), digest(folder / "versions.json")])
@@ -170,8 +169,7 @@ def learn(
         found = _Learner(start, data, len(newer.documents), added, context).learn(is_judged=not anyway)
         is_wanted = files.out is not None or anyway or not (found.comparison and found.comparison.is_worse)
         if is_wanted:
-            corrections = Corrections((*known.corrections, *newer.documents)).documents
-            _save(found, data, TrainedOn.now(data.paths, config.corpus, corrections), target, work)
+            _save(found, data, target, work)
             _publish(target, keep=files.out is None)
     return LearnReport(
         str(files.out or folder),
@@ -216,15 +214,32 @@ def _files(files: LearnFiles | Path | str | None, options: dict[str, Any]) -> tu
     return LearnFiles(feedback, **paths), {key: value for key, value in options.items() if key not in _FILES}
 
 
-def _sources(folder: Path, files: LearnFiles, known: TrainedOn) -> TrainFiles:
-    """The documents that the model was trained on, as they were; those given in their place are taken as they are."""
-    paths = {part: _unchanged(folder, known, part) for part in ("dev", "test")}
+def _sources(
+    folder: Path, files: LearnFiles, known: TrainedOn, tell: Callable[[str], None]
+) -> tuple[TrainFiles, HeldOutRows]:
+    """The documents that the model was trained on, as they were, and which of them it did not learn from.
+
+    Those given in their place are taken as they are; if they are the same in another place, they are divided as before.
+    """
     train = files.train or _unchanged(folder, known, "train")
     if train is None:
         raise FileError(f"{folder}: does not say which documents it was trained on; give them with --train")
     if is_store(train):
         raise FileError(f"{train}: is a store, in which no text can be corrected; give the documents with --train")
-    return TrainFiles(train, dev=paths["dev"], test=files.test or paths["test"])
+    held_out = known.held_out if known.is_same("train", train) else {}
+    if known.held_out and not held_out:
+        tell(f"{folder} was measured on documents drawn from another file than {train}, all of which is learned from")
+    parts = {part: _part(folder, known, part, train, held_out) for part in ("dev", "test")}
+    return TrainFiles(train, dev=parts["dev"], test=files.test or parts["test"]), held_out
+
+
+def _part(folder: Path, known: TrainedOn, part: str, train: Path, held_out: HeldOutRows) -> Path | None:
+    """The file of validation or test documents, which may be that of the training documents."""
+    if part in known.held_out:
+        return train if held_out else None
+    if part in known.files and known.files[part] == known.files.get("train"):  # the field `split` tells them apart
+        return train
+    return _unchanged(folder, known, part)
 
 
 def _unchanged(folder: Path, known: TrainedOn, part: str) -> Path | None:
@@ -387,22 +402,27 @@ def _pulls(truth: csr_array, given: csr_array) -> NDArray[np.float64]:
     return pulls
 
 
-def _save(found: _Learned, data: TrainingData, trained_on: TrainedOn, target: WorkFolder, work: Path) -> None:
+def _save(found: _Learned, data: TrainingData, target: WorkFolder, work: Path) -> None:
     comparison = asdict(found.comparison) if found.comparison else None
     model = found.model
     metrics = {**model.metrics, **data.metrics(data.evaluate(model)), "learned": comparison}
     model = replace(model, metrics=metrics)
-    write_trained_on(trained_on, target.result, target.target)
+    write_trained_on(data.trained_on(), target.result, target.target)
     save_model(model, target.result)
     add_pages(model, target.result, work)
 
 
 def _publish(target: WorkFolder, *, keep: bool) -> None:
-    """Put the new model in its place; one that stood there is kept beside it."""
+    """Put the new model in its place; one that stood there is kept beside it.
+
+    Wherever a kill strikes, there is a whole model in both places.
+    """
     if not keep:
         target.publish()
         return
     earlier = before(target.target)
-    shutil.rmtree(earlier, ignore_errors=True)
-    target.result.rename(earlier)
+    if earlier.exists():
+        exchange_folders(target.result, earlier)
+    else:
+        target.result.rename(earlier)
     exchange_folders(target.target, earlier)

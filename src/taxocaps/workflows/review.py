@@ -347,24 +347,23 @@ class _Reviewer:
             )
         pool = open_documents(store, encoder, model=model.name)
         found = choose_next(model, pool, size, self._examples.documents)
-        wanted = frozenset(found.documents.tolist())
+        wanted = frozenset(one.document for one in found)
         texts = {
             row: (document.id or str(row + 1), _excerpt(plain_text(document)))
             for row, document in enumerate(read_source(path, reading))
             if row in wanted
         }
-        rows = zip(*(getattr(found, name).tolist() for name in found.__dataclass_fields__), strict=True)
         return tuple(
             NextDocument(
-                id=texts[row][0],
-                label=model.classes.names[label] if label >= 0 else None,
-                name=self._titles[label] if label >= 0 else None,
-                score=round(score, 6),
-                label_documents=int(model.counts[label]) if label >= 0 else 0,
-                doubt=round(doubt, 3),
-                text=texts[row][1],
+                id=texts[one.document][0],
+                label=one.label,
+                name=None if one.label is None else model.title(one.label),
+                score=round(one.score, 6),
+                label_documents=one.label_documents,
+                doubt=round(one.doubt, 3),
+                text=texts[one.document][1],
             )
-            for row, label, score, doubt in rows
+            for one in found
         )
 
 

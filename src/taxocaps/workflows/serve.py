@@ -14,9 +14,8 @@ import numpy as np
 
 from taxocaps.compiled import expect_much_work
 from taxocaps.corpus.document import Document, document_name
-from taxocaps.corpus.document_files import DOCUMENT_SUFFIXES, text_of
 from taxocaps.corpus.readers import CorpusConfig, read_documents
-from taxocaps.errors import ConfigError, CorpusError, FileError
+from taxocaps.errors import ConfigError, CorpusError
 from taxocaps.explanations.explain import ExplainOptions, explain_document
 from taxocaps.explanations.explanation import Explanation
 from taxocaps.feedback.store import FeedbackStore, Suggestion, feedback_path
@@ -24,8 +23,9 @@ from taxocaps.results import ModelCard, Prediction, TaxonomyView
 from taxocaps.reviewing.batch import choose_next, doubt, pool_scores
 from taxocaps.scorers.decision import DecisionOptions
 from taxocaps.scorers.model import FittedModel
-from taxocaps.scorers.model_folder import model_version
+from taxocaps.scorers.model_folder import model_version, written_on
 from taxocaps.scorers.persistence import load_model
+from taxocaps.workflows.uploads import NamedText
 
 __all__ = [
     "Answer",
@@ -39,11 +39,11 @@ __all__ = [
     "ServedModel",
     "answer_jobs",
     "arrange_queue",
-    "document_text",
     "load_models",
     "load_served",
     "make_document",
     "make_jobs",
+    "read_examples",
     "read_queue",
 ]
 
@@ -52,6 +52,7 @@ _FIRST = "A text to begin with."
 _CHOSEN = 200
 """Documents of the queue that are chosen one after the other; those after them are ordered by doubt alone."""
 _PORTION = 256
+_EXAMPLES, _LONGEST_EXAMPLE = 5, 5_000
 
 
 @dataclass(frozen=True)
@@ -189,7 +190,7 @@ def load_served(name: str, folder: Path, feedback: Path | None = None, *, trust_
         ModelError: If the folder holds no model that can be used.
     """
     fitted = load_model(folder, trust_code=trust_code)
-    card = replace(fitted.card(name), version=model_version(folder))
+    card = replace(fitted.card(name), version=model_version(folder), written=written_on(folder))
     answer = partial(answer_jobs, fitted, version=card.version)
     model = ServedModel(name, card, fitted.taxonomy_view(name), answer, folder, feedback)
     expect_much_work()  # so that kernels are loaded now, and not while clients wait
@@ -221,6 +222,20 @@ def read_queue(file: Path, config: CorpusConfig, most: int) -> list[Document]:
     return found
 
 
+def read_examples(file: Path, config: CorpusConfig) -> list[NamedText]:
+    """The first short documents of a file, for people to try a model with; those without an id go by their positions.
+
+    Raises:
+        CorpusError: If there are none.
+    """
+    numbered = enumerate(read_documents(file, config), 1)
+    short = ((number, one) for number, one in numbered if one.text.strip() and len(one.text) <= _LONGEST_EXAMPLE)
+    found = [NamedText(one.id or str(number), one.text) for number, one in islice(short, _EXAMPLES)]
+    if not found:
+        raise CorpusError(f"{file}: has no document with a text of at most {_LONGEST_EXAMPLE:,} letters")
+    return found
+
+
 def arrange_queue(model: ServedModel, documents: Sequence[Document] = ()) -> None:
     """Let a model say in which order the documents of its queue are worth reviewing, and what it suggests for each.
 
@@ -248,18 +263,6 @@ def make_jobs(documents: Sequence[Mapping[str, Any]], options: DecisionOptions, 
     """
     made = [make_document(document, str(position)) for position, document in enumerate(documents, 1)]
     return [LabelJob(tuple(made[start : start + most]), options) for start in range(0, len(made), most)]
-
-
-def document_text(content: bytes, name: str) -> str:
-    """The text of a file that a client has sent.
-
-    Raises:
-        FileError: If it is damaged or has no text, or the suffix of its name is not that of a document.
-    """
-    suffix = Path(name).suffix.lower()
-    if suffix not in DOCUMENT_SUFFIXES:
-        raise FileError(f"{name}: is none of {', '.join(DOCUMENT_SUFFIXES)}; send the text itself")
-    return text_of(content, suffix, name)
 
 
 def make_document(given: Mapping[str, Any], name: str | None = None) -> Document:
@@ -317,8 +320,8 @@ def _label_together(model: FittedModel, jobs: Sequence[LabelJob]) -> list[Answer
 def _rank(model: FittedModel, documents: Sequence[Document], version: str) -> Ranking:
     pool = model.scorer.encoder.encode(documents)
     own = pool_scores(model, pool)
-    best, doubts = choose_next(model, pool, _CHOSEN, scores=own), doubt(own)
-    reasons = dict(zip(best.documents.tolist(), best.labels.tolist(), strict=True))
+    reasons = {one.document: one for one in choose_next(model, pool, _CHOSEN, scores=own)}
+    doubts = doubt(own)
     rest = [row for row in np.argsort(-doubts, kind="stable").tolist() if row not in reasons]
     found: list[Prediction] = []
     for start in range(0, len(documents), _PORTION):
@@ -326,9 +329,8 @@ def _rank(model: FittedModel, documents: Sequence[Document], version: str) -> Ra
         found += model.predictions(documents[part], own[part])
 
     def suggestion(row: int) -> Suggestion:
-        column = reasons.get(row, -1)
-        label = model.classes.names[column] if column >= 0 else None
-        score = float(own[row, column]) if column >= 0 else 0.0
-        return Suggestion(version, tuple(one.as_dict() for one in found[row].labels), label, score, float(doubts[row]))
+        labels, reason = tuple(one.as_dict() for one in found[row].labels), reasons.get(row)
+        label, score = (None, 0.0) if reason is None else (reason.label, reason.score)
+        return Suggestion(version, labels, label, score, float(doubts[row]))
 
     return tuple((documents[row], suggestion(row)) for row in (*reasons, *rest))

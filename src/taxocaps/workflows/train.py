@@ -47,7 +47,7 @@ from taxocaps.workflows.evaluate import evaluate_scores
 from taxocaps.workflows.folders import Existing, TrainingFolder, read_versions
 from taxocaps.workflows.parts import AUTO, NONE, Division, divide, part_of
 from taxocaps.workflows.sources import label_problem, open_documents, recognised_lines
-from taxocaps.workflows.trained_on import Corrections, TrainedOn, write_trained_on
+from taxocaps.workflows.trained_on import Corrections, HeldOutRows, TrainedOn, write_trained_on
 
 __all__ = ["TrainFiles", "TrainReport", "TrainingData", "add_pages", "check_corpus_options", "like_model", "train"]
 
@@ -192,7 +192,7 @@ def _saved(
     test = run.evaluate(model)
     model = replace(model, metrics={**model.metrics, **run.metrics(test)})
     assert model.validation is not None
-    write_trained_on(TrainedOn.now(run.lasting_paths, run.corpus), folder.result, out)
+    write_trained_on(run.trained_on(), folder.result, out)
     save_model(model, folder.result)
     add_pages(model, folder.result, folder.work)
     return TrainReport(str(out), model.card(), 0.0, run.unknown, model.validation, test, lost)
@@ -323,6 +323,7 @@ class TrainingData:
         folder: Path,
         progress: Progress,
         corrections: Sequence[Corrections] = (),
+        held_out: HeldOutRows | None = None,
     ) -> None:
         """Prepare to read documents.
 
@@ -334,9 +335,11 @@ class TrainingData:
             corrections: Corrected documents, those of a later round later: they take the place of training and
                 validation documents or, if there are no such, are further training documents at the end; they are not
                 tested on.
+            held_out: Which documents of the file of training documents are for validation and for the test; the file
+                is then that of all these parts.
         """
         self._files, self._config, self._folder, self._progress = files, config, folder, progress
-        self._corrections = corrections
+        self._corrections, self._held_out = corrections, held_out or {}
         self._encoder = DocumentEncoder(config.options.text, config.options.encodings, os.cpu_count() or 1)
         self.name = ModelName(config.model, config.preset, config.seed)
         self._documents: dict[str, EncodedDocuments] = {}
@@ -375,9 +378,12 @@ class TrainingData:
             self._division = divide(whole, split_by, self._values, has_test=has_test, seed=self._config.seed)
         except CorpusError as error:
             raise CorpusError(f"{self._files.train}: {error}") from error
-        if self._division is not None:
-            parts = {name: part_of(whole, rows) for name, rows in self._division.rows.items()}
-            self._documents = {**parts, **{key: value for key, value in self._documents.items() if key != "train"}}
+        if self._division is None:
+            return
+        parts = {name: part_of(whole, rows) for name, rows in self._division.rows.items()}
+        self._documents = {**parts, **{key: value for key, value in self._documents.items() if key != "train"}}
+        if not self._division.is_by_field:
+            self._held_out = {name: rows.tolist() for name, rows in self._division.rows.items() if name != "train"}
 
     def describe(self) -> Iterator[str]:
         """What was found in the files, in lines for people."""
@@ -388,16 +394,12 @@ class TrainingData:
         if set(self.named_by) > {"id"}:
             yield f"labels of documents: {describe_counts(self.named_by)}"
 
-    @property
-    def corpus(self) -> CorpusConfig:
-        """How documents are read."""
-        return self._config.corpus
-
-    @property
-    def lasting_paths(self) -> dict[str, Path]:
-        """Where the documents of each part can be read again; those that were drawn at random are not told apart."""
-        parts = self._division.rows if self._division is not None and self._division.is_by_field else ()
-        return {**dict.fromkeys(parts, self._files.train), **self.paths}
+    def trained_on(self) -> TrainedOn:
+        """What is to be remembered, so that the same documents can be read, and put by, again."""
+        parts = self._division.rows if self._division is not None else ()
+        paths = {**dict.fromkeys(parts, self._files.train), **self.paths}
+        corrections = Corrections(chain.from_iterable(one.documents for one in self._corrections)).documents
+        return TrainedOn.now(paths, self._config.corpus, self._held_out, corrections)
 
     @property
     def _used(self) -> set[str]:
@@ -523,18 +525,25 @@ class TrainingData:
     def _corpus(self, name: str) -> CorpusConfig:
         """How the documents of a part are read: what is given for several parts is divided by its field `split`."""
         paths, corpus = list(self.paths.values()), self._config.corpus
-        is_shared = paths.count(self.paths[name]) > 1 and corpus.split is None
+        is_shared = paths.count(self.paths[name]) > 1 and corpus.split is None and not self._held_out
         return corpus.replace(split=name) if is_shared else corpus
 
     def _read(self, name: str, path: Path) -> Iterator[Document]:
         """The documents of a part; what the field says that they are divided by is noted."""
         field, corpus = self._files.split_by, self._corpus(name)
         if name != "train" or field is None or field in (NONE, AUTO):
-            yield from read_documents(path, corpus)
+            documents = read_documents(path, corpus)
+            is_divided = self._held_out and path == self._files.train
+            yield from self._of_part(name, documents) if is_divided else documents
             return
         for document in read_documents(path, corpus.replace(keep=field)):
             self._values.append((document.kept or {}).get(field))
             yield document
+
+    def _of_part(self, name: str, documents: Iterable[Document]) -> Iterator[Document]:
+        """Of the documents in the file of training documents, those of a part."""
+        parts = {row: part for part, rows in self._held_out.items() for row in rows}
+        return (document for row, document in enumerate(documents) if parts.get(row, "train") == name)
 
     def _write_store(self, name: str, path: Path, tell: Callable[[str], None]) -> Path:
         folder = self._folder / "stores" / name

@@ -3,8 +3,8 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,10 @@ from taxocaps.corpus.writers import write_documents
 from taxocaps.files import digest
 from taxocaps.untrusted import read_json
 
-__all__ = ["Corrections", "TrainedOn", "read_trained_on", "write_trained_on"]
+__all__ = ["Corrections", "HeldOutRows", "TrainedOn", "read_trained_on", "write_trained_on"]
+
+HeldOutRows = Mapping[str, Sequence[int]]
+"""The numbers of documents in their file, by the name of the part that they were put by for."""
 
 _SOURCES, _CORRECTIONS = "sources.json", "corrections.jsonl"
 
@@ -30,23 +33,37 @@ class TrainedOn:
         hashes: What these files held.
         corpus: How they were read.
         corrections: The corrected documents that were learned from beside them.
+        held_out: Which documents of the file of `train`, counted from 0, were put by for `dev` and `test`, where these
+            were drawn from it.
     """
 
     files: Mapping[str, Path]
     hashes: Mapping[str, str]
     corpus: CorpusConfig
     corrections: tuple[Document, ...] = ()
+    held_out: HeldOutRows = field(default_factory=dict)
 
     @classmethod
-    def now(cls, files: Mapping[str, Path], corpus: CorpusConfig, corrections: Iterable[Document] = ()) -> "TrainedOn":
+    def now(
+        cls,
+        files: Mapping[str, Path],
+        corpus: CorpusConfig,
+        held_out: HeldOutRows,
+        corrections: Iterable[Document] = (),
+    ) -> "TrainedOn":
         """As the files are now; standard input cannot be read again and is left out."""
         lasting = {part: path for part, path in files.items() if path.exists()}
-        return cls(lasting, {part: content_hash(path) for part, path in lasting.items()}, corpus, tuple(corrections))
+        hashes = {part: content_hash(path) for part, path in lasting.items()}
+        return cls(lasting, hashes, corpus, tuple(corrections), held_out)
 
     def is_unchanged(self, part: str) -> bool:
         """Whether a part can be read again, as it was."""
         path = self.files.get(part)
-        return path is not None and path.exists() and content_hash(path) == self.hashes[part]
+        return path is not None and self.is_same(part, path)
+
+    def is_same(self, part: str, path: Path) -> bool:
+        """Whether a file holds what that of a part held."""
+        return path.exists() and content_hash(path) == self.hashes.get(part)
 
 
 def write_trained_on(found: TrainedOn, folder: Path, target: Path) -> None:
@@ -58,7 +75,8 @@ def write_trained_on(found: TrainedOn, folder: Path, target: Path) -> None:
         target: Where it will be; paths are written as they lead from there, so that both can be moved together.
     """
     sources = {part: {"path": _from(target, path), "hash": found.hashes[part]} for part, path in found.files.items()}
-    text = json.dumps({"corpus": found.corpus.as_mapping(), "sources": sources}, indent=2, ensure_ascii=False)
+    content = {"corpus": found.corpus.as_mapping(), "sources": sources, "held_out": found.held_out}
+    text = json.dumps(content, ensure_ascii=False)
     (folder / _SOURCES).write_text(f"{text}\n", encoding="utf-8")
     if found.corrections:
         write_documents(found.corrections, folder / _CORRECTIONS)
@@ -76,6 +94,7 @@ def read_trained_on(folder: Path) -> TrainedOn:
         {part: one.hash for part, one in content.sources.items()},
         CorpusConfig.model_validate(content.corpus),
         tuple(read_documents(corrections)) if corrections.exists() else (),
+        content.held_out,
     )
 
 
@@ -134,6 +153,7 @@ class _Content(BaseModel):
 
     corpus: dict[str, Any]
     sources: dict[str, _Source]
+    held_out: dict[str, list[int]] = {}
 
 
 def _from(folder: Path, path: Path) -> str:

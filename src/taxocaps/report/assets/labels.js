@@ -36,7 +36,8 @@ export function drawLabels(container, paths, describe, { chosen, choose }) {
   }
 }
 
-function scoreBar(score, threshold) {
+// A score as a bar, with a line at the threshold unless that is null.
+export function scoreBar(score, threshold) {
   const bar = make("span", { class: "bar", "aria-hidden": "true" }, make("i"));
   bar.firstChild.style.width = `${100 * score}%`;
   if (threshold !== null) bar.append(make("b"));

@@ -1,19 +1,23 @@
 // The page: a text or a file goes in, labels in the taxonomy come out. Keeps the state; other modules draw.
 
-import { readFile } from "./documents.js";
+import { showAbout } from "./about.js";
+import { showColumns } from "./columns.js";
+import { readFiles } from "./documents.js";
 import { counted, find, formatNumber, make, say } from "./dom.js";
 import { asCsv, asJson, save } from "./downloads.js";
 import { explain, forgetExplanation } from "./explaining.js";
 import { labelAll, queueAll } from "./labelling.js";
 import { Model } from "./model.js";
 import { ask, replacing } from "./server.js";
-import { drawTree, firstChoice } from "./tree.js";
+import { DocumentTable } from "./table.js";
+import { drawTree, firstChoice, leavesOf } from "./tree.js";
 import { showTrouble, takeTokens } from "./trouble.js";
 
 const DELAY = 200;  // milliseconds before the server is asked to explain: a user may step through documents and labels
 const models = new Map();
-const latest = replacing();
+const latest = replacing(), reading = replacing();
 const state = { limits: null, file: null, id: "1", model: null, found: [], position: 0, threshold: null, label: null };
+const table = new DocumentTable(position => { state.position = position; showDocument(); });
 const current = () => state.found[state.position];
 const givenOf = found => state.model.given(found, state.threshold);
 
@@ -24,6 +28,17 @@ async function start() {
   find("model").value = about.default;
   find("model-field").hidden = false;
   for (const card of about.models) models.set(card.name, { card, model: null });
+  showAbout(models.get(about.default).card);
+  showExamples(about.examples);
+}
+
+function showExamples(examples) {
+  find("examples").hidden = !examples.length;
+  find("examples").replaceChildren(make("span", { class: "hint" }, "Try"), ...examples.map(one => {
+    const button = make("button", { type: "button", class: "quiet" }, one.text.trim().slice(0, 40));
+    button.addEventListener("click", () => { forgetFile(); state.id = one.id; find("text").value = one.text; label(); });
+    return button;
+  }));
 }
 
 async function loadModel(name, signal) {
@@ -45,8 +60,10 @@ async function label() {
       const found = await labelAll(documents, model, state.limits, signal, done => progress(done, documents.length));
       Object.assign(state, { model, found, position: 0 });
       resetThreshold();
+      table.forget();
       done(`${counted(found.length, "document")} labelled by ${name} in ${((performance.now() - begin) / 1000).toFixed(1)} seconds.`);
       showDocuments();
+      showTable();
       showDocument();
     });
   } catch (error) { fail(error); }
@@ -77,12 +94,26 @@ function fail(error) {
   showTrouble(error);
 }
 
+// Many documents have a table, and what is done with all of them is done there.
 function showDocuments() {
+  const isMany = state.found.length > 1;
   find("results").hidden = false;
-  find("document-field").hidden = state.found.length < 2;
-  find("document").replaceChildren(...state.found.map((one, position) =>
-    make("option", { value: position }, `${one.id}: ${one.text.slice(0, 60)}`)));
+  find("documents").hidden = !isMany;
+  find(isMany ? "documents" : "labels-card").append(find("outputs"));
 }
+
+function showTable() {
+  if (state.found.length < 2) return;
+  const named = label => ({ name: state.model.name(label), path: state.model.placesOf(label).join("\n") });
+  table.show(state.found.map((found, position) => {
+    const given = givenOf(found), leaves = leavesOf(state.model, found, given).map(named);
+    const score = found.scores.size ? [...found.scores.values()].reduce((most, one) => Math.max(most, one)) : null;
+    return { found, position, leaves, score, labels: new Map([...given].map(label => [label, state.model.name(label)])) };
+  }), state.position);
+}
+
+// The documents that are downloaded and reviewed.
+const wanted = () => state.found.length > 1 ? table.shown().map(row => row.found) : state.found;
 
 function showDocument() {
   const found = current();
@@ -97,9 +128,16 @@ function resetThreshold() {
   find("threshold").value = state.model.usualThreshold;
 }
 
+// The labels of all documents, after the threshold has changed.
+function showAll() {
+  showTable();
+  showLabels();
+}
+
 function showLabels() {
   const found = current(), given = givenOf(found), isTrained = state.threshold === null;
   const left = drawTree(find("tree"), state.model, found, given, { threshold: state.threshold, chosen: state.label, choose });
+  find("labels-title").textContent = state.found.length > 1 ? `Labels of ${found.id}` : "Labels";
   find("threshold").setAttribute("aria-valuetext", isTrained ? "as trained" : state.threshold.toFixed(2));
   find("threshold-value").textContent = isTrained ? "" : state.threshold.toFixed(2);
   find("trained").setAttribute("aria-pressed", String(isTrained));
@@ -118,25 +156,42 @@ function choose(label) {
   explain(state.model, current(), label, DELAY);
 }
 
-async function takeFile(file) {
-  if (!file) return;
+// Reads files, and labels their documents; `chosen` are columns that a person has chosen.
+async function takeFiles(files, chosen) {
+  if (!files.length) return;
   say(find("error"));
   try {
-    const { documents, left } = await readFile(file);
-    const isOne = documents.length === 1;
-    state.file = isOne ? null : { documents };
-    state.id = isOne ? documents[0].id : "1";
-    if (isOne) find("text").value = documents[0].text;
-    find("many").hidden = isOne;
-    find("many-name").textContent = `${file.name}: ${counted(documents.length, "document")}${left ? `; ${formatNumber(left)} more were left out` : ""}`;
-    label();
+    await reading(async signal => {
+      if (!state.limits) await start();
+      say(find("status"), "Reading…");
+      show(files, await readFiles(files, state.limits, chosen, signal));
+    });
   } catch (error) { fail(error); }
+}
+
+// Whatever stood in the form before goes; one document stands there instead, of many only the name of the file.
+function show(files, read) {
+  const { documents, notes } = read, isOne = documents.length === 1;
+  forgetFile();
+  find("text").value = isOne ? documents[0].text : "";
+  find("text").classList.toggle("short", documents.length > 1);
+  if (isOne) state.id = documents[0].id;
+  else state.file = { documents };
+  find("many").hidden = isOne;
+  find("many-name").textContent = `${files.length === 1 ? files[0].name : counted(files.length, "file")}: ${counted(documents.length, "document")}`;
+  say(find("notes"), notes.join(" "));
+  showColumns(read, chosen => takeFiles(files, chosen));
+  if (documents.length) { label(); return; }
+  done("Choose the columns that make the text.");
+  for (const id of ["documents", "results"]) find(id).hidden = true;
 }
 
 function forgetFile() {
   state.file = null;
   state.id = "1";
-  find("many").hidden = true;
+  for (const id of ["many", "columns"]) find(id).hidden = true;
+  find("text").classList.remove("short");
+  say(find("notes"));
 }
 
 find("ask").addEventListener("submit", event => { event.preventDefault(); label(); });
@@ -145,17 +200,19 @@ find("text").addEventListener("keydown", event => {
 });
 find("text").addEventListener("input", forgetFile);
 find("choose").addEventListener("click", () => find("file").click());
-find("file").addEventListener("change", () => { takeFile(find("file").files[0]); find("file").value = ""; });
+find("file").addEventListener("change", () => { takeFiles([...find("file").files]); find("file").value = ""; });
 find("forget").addEventListener("click", () => { forgetFile(); find("text").focus(); });
-find("model").addEventListener("change", () => { if (state.found.length) label(); });
-find("document").addEventListener("change", () => { state.position = Number(find("document").value); showDocument(); });
-find("threshold").addEventListener("input", () => { state.threshold = Number(find("threshold").value); showLabels(); });
-find("trained").addEventListener("click", () => { resetThreshold(); showLabels(); });
-find("save-json").addEventListener("click", () => save("labels.json", "application/json", asJson(state.model, state.found, givenOf)));
-find("save-csv").addEventListener("click", () => save("labels.csv", "text/csv", asCsv(state.model, state.found, givenOf)));
+find("model").addEventListener("change", () => {
+  showAbout(models.get(find("model").value).card);
+  if (state.found.length) label();
+});
+find("threshold").addEventListener("input", () => { state.threshold = Number(find("threshold").value); showAll(); });
+find("trained").addEventListener("click", () => { resetThreshold(); showAll(); });
+find("save-json").addEventListener("click", () => save("labels.json", "application/json", asJson(state.model, wanted(), givenOf)));
+find("save-csv").addEventListener("click", () => save("labels.csv", "text/csv", asCsv(state.model, wanted(), givenOf)));
 find("to-review").addEventListener("click", async () => {
   try {
-    await queueAll(state.found, state.model, state.limits);
+    await queueAll(wanted(), state.model, state.limits);
     location.href = "review";
   } catch (error) { fail(error); }
 });
@@ -172,6 +229,11 @@ addEventListener("drop", event => {
   if (!hasFiles(event)) return;
   event.preventDefault();
   document.body.classList.remove("dropping");
-  takeFile(event.dataTransfer.files[0]);
+  takeFiles([...event.dataTransfer.files]);
+});
+addEventListener("paste", event => {
+  if (!event.clipboardData.files.length) return;
+  event.preventDefault();
+  takeFiles([...event.clipboardData.files]);
 });
 start().catch(fail);

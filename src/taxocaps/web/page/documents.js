@@ -1,84 +1,42 @@
-// Files as documents { id, text }: a text file is one, JSON lines, CSV and TSV are many. They are read here and not by the
-// server, which only makes texts of PDF, DOCX and HTML files.
+// Files as documents { id, text }. The server reads them, and recognises encodings, delimiters and columns as the command line does.
 
 import { counted } from "./dom.js";
 import { ask } from "./server.js";
 
-const MOST_BYTES = 20_000_000;
+const ENVELOPE = 5_000;  // bytes of a request beside the file
+const LINES = /\.(jsonl|ndjson|csv|tsv|tab)$/i;
 const MOST_DOCUMENTS = 1_000;
 
-// Returns { documents, left }: `left` counts those beyond the limit of the page.
-export async function readFile(file) {
-  if (file.size > MOST_BYTES) throw new Error(`${file.name} is larger than 20 MB; use the command taxocaps predict.`);
-  const suffix = file.name.split(".").pop().toLowerCase();
-  const text = await (BY_SERVER.has(suffix) ? textByServer(file) : plainText(file));
-  const parse = PARSERS[suffix] ?? (() => [{ id: file.name, text }]);
-  const found = parse(text, file.name).map((one, index) => ({ ...one, id: one.id || String(index + 1) }));
-  if (!found.length) throw new Error(`${file.name} has no documents.`);
-  return { documents: found.slice(0, MOST_DOCUMENTS), left: Math.max(0, found.length - MOST_DOCUMENTS) };
+// Reads files into { documents, notes, fields, text_fields, id_field }: `notes` say what was left out. `fields` are the columns of
+// a single table, and `chosen` says which of them are used, as { text_fields, id_field }; without it the server decides.
+export async function readFiles(files, limits, chosen, signal) {
+  const read = [];
+  for (const file of files) read.push(await readFile(file, limits, chosen, signal));
+  const unknown = read.findIndex(one => !one.documents.length);
+  if (unknown >= 0 && read.length > 1) throw new Error(`${files[unknown].name}: which columns make the text? Open it alone to choose them.`);
+  const all = read.flatMap(one => one.documents), documents = all.slice(0, MOST_DOCUMENTS);
+  const left = all.length - documents.length + read.reduce((sum, one) => sum + one.left, 0);
+  const notes = read.flatMap(one => one.notes);
+  if (left) notes.push(`${counted(left, "more document")} left out: use the command taxocaps predict for so many.`);
+  const { fields, text_fields, id_field } = read.length === 1 ? read[0] : { fields: [], text_fields: [], id_field: null };
+  return { documents, notes, fields, text_fields, id_field };
 }
 
-async function plainText(file) {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
-  } catch {
-    throw new Error(`${file.name} is not a text in UTF-8.`);
-  }
+async function readFile(file, limits, chosen, signal) {
+  const room = Math.max(0, Math.floor((limits.body_bytes - ENVELOPE) * 3 / 4)), isCut = file.size > room;  // Base64 needs four bytes for three
+  const size = `${(room / 1e6).toPrecision(2)} MB`;
+  if (isCut && !LINES.test(file.name)) throw new Error(`${file.name} is larger than ${size}; use the command taxocaps predict.`);
+  let bytes = new Uint8Array(await file.slice(0, room).arrayBuffer());
+  if (isCut) bytes = bytes.subarray(0, bytes.lastIndexOf(10) + 1);  // whole lines
+  const found = await ask("v1/documents", { name: file.name, content: base64(bytes), ...chosen }, signal);
+  const notes = [];
+  if (isCut) notes.push(`Only the first ${size} of ${file.name} were read.`);
+  if (found.skipped) notes.push(`${counted(found.skipped, "record")} could not be read, the first: ${found.problem}.`);
+  return { ...found, notes };
 }
 
-async function textByServer(file) {
-  const bytes = new Uint8Array(await file.arrayBuffer()), parts = [];
+function base64(bytes) {
+  const parts = [];
   for (let start = 0; start < bytes.length; start += 32_768) parts.push(String.fromCharCode(...bytes.subarray(start, start + 32_768)));
-  return (await ask("v1/text", { name: file.name, content: btoa(parts.join("")) })).text;
+  return btoa(parts.join(""));
 }
-
-export function parseJsonLines(text, name) {
-  const found = [];
-  text.split("\n").forEach((line, number) => {
-    if (!line.trim()) return;
-    const fail = why => { throw new Error(`${name}, line ${number + 1}: ${why}.`); };
-    let one;
-    try { one = JSON.parse(line); } catch { fail("this is not JSON"); }
-    if (typeof one?.text !== "string") fail("the field text is missing, or no text");
-    found.push({ id: one.id == null ? "" : String(one.id), text: one.text });
-  });
-  return found;
-}
-
-export function parseTable(text, name, separator) {
-  const [{ cells: head } = { cells: [] }, ...rows] = tableRows(text, name, separator);
-  const columns = head.map(column => column.trim().toLowerCase()), at = columns.indexOf("text");
-  if (at < 0) throw new Error(`${name} has no column text in its first line; it has: ${head.slice(0, 20).join(", ")}.`);
-  const id = columns.indexOf("id");
-  return rows.map(({ line, cells }) => {
-    if (cells.length !== head.length) throw new Error(`${name}, line ${line}: ${counted(cells.length, "cell")} where the header names ${head.length}.`);
-    return { id: cells[id] ?? "", text: cells[at] };
-  });
-}
-
-// Rows as { line, cells }. Cells may stand in quotes, and then hold separators, line ends and doubled quotes (RFC 4180).
-function tableRows(text, name, separator) {
-  const plain = `[^"${separator}\\r\\n][^${separator}\\r\\n]*`;
-  const cell = new RegExp(`("[^"]*(?:""[^"]*)*"|${plain}|)(${separator}|\\r?\\n|\\r|$)`, "y"), rows = [];
-  let cells = [], line = 1, first = 1;
-  while (cell.lastIndex < text.length || cells.length) {
-    const match = cell.exec(text);
-    if (!match) throw new Error(`${name} has a stray quote in line ${line}.`);
-    cells.push(match[1].startsWith('"') ? match[1].slice(1, -1).replaceAll('""', '"') : match[1]);
-    line += match[0].match(/\r\n|\r|\n/g)?.length ?? 0;
-    if (match[2] === separator) continue;
-    if (cells.length > 1 || cells[0]) rows.push({ line: first, cells });  // empty lines are skipped
-    cells = [];
-    first = line;
-  }
-  return rows;
-}
-
-const BY_SERVER = new Set(["pdf", "docx", "html", "htm"]);
-
-const PARSERS = {
-  jsonl: parseJsonLines,
-  ndjson: parseJsonLines,
-  csv: (text, name) => parseTable(text, name, ","),
-  tsv: (text, name) => parseTable(text, name, "\t"),
-};

@@ -41,6 +41,11 @@ export class Model {
     return this.known.get(label);
   }
 
+  // What stands above a label on each of its paths, in names; nothing for one at the top.
+  placesOf(label) {
+    return this.paths(label).map(path => path.slice(0, -1).map(step => this.name(step)).join(" › ")).filter(Boolean);
+  }
+
   findPaths(label) {
     const found = [], parents = step => step === this.root ? [] : this.parents(step);
     const level = step => this.labels.get(step)?.level ?? 0;

@@ -2,6 +2,7 @@
 
 import { counted, find, formatNumber, make, say } from "./dom.js";
 import { explain, forgetExplanation } from "./explaining.js";
+import { scoreBar } from "./labels.js";
 import { Model } from "./model.js";
 import { searchBox } from "./search.js";
 import { ask } from "./server.js";
@@ -56,10 +57,17 @@ function showDocument() {
   find("title").textContent = one ? one.document.fields.title ?? one.document.id : "Nothing waits for review";
   find("plain").textContent = one?.document.text ?? "";
   say(find("worth"), one ? worth(one) : "Label documents on the first page and choose “Review these”, or start the server with --queue FILE.");
-  state.label = one ? rowsOf(one)[0]?.label ?? null : null;
+  state.label = one ? firstLabel(one) : null;
   for (const id of ["done", "skip", "search"]) find(id).disabled = !one;
   showQueue();
   showLabels();
+}
+
+// The label that the document is worth a look for, if it is suggested; else the first that can be explained.
+function firstLabel({ reason, ...one }) {
+  const labels = rowsOf(one).map(row => row.label);
+  if (labels.includes(reason.label)) return reason.label;
+  return labels.find(label => state.model.threshold(label) !== null) ?? labels[0] ?? null;
 }
 
 const worth = ({ reason }) => reason.name === null ? `Doubt ${reason.doubt.toFixed(1)} bits.`
@@ -89,12 +97,14 @@ function showLabels() {
 function drawRow({ label, score, verdict, isSuggested }) {
   const name = state.model.name(label), item = make("li", { "aria-current": String(label === state.label) });
   const chosen = make("button", { type: "button", class: "name", tabindex: "-1" }, name);
-  if (!isSuggested) chosen.append(make("small", {}, "added"));
+  if (name !== label) chosen.append(" ", make("small", {}, label));
+  chosen.append(...[...state.model.placesOf(label), ...(isSuggested ? [] : ["added"])].map(one => make("small", { class: "place" }, one)));
   chosen.addEventListener("click", () => choose(label));
   item.dataset.label = label;
   if (verdict) item.dataset.verdict = verdict;
   const isAccepted = verdict === "accept" || verdict === "add";
-  item.append(chosen, make("span", { class: "score" }, score === null ? "" : score.toFixed(2)),
+  const threshold = state.model.thresholdOf(label, null);
+  item.append(chosen, score === null ? make("span") : scoreBar(score, threshold), make("span", { class: "score" }, score === null ? "" : score.toFixed(2)),
     button("✓", `Accept ${name}`, isAccepted, "yes", () => judge(isSuggested ? "accept" : "add", label)),
     button("✗", `Reject ${name}`, verdict === "reject", "no", () => judge("reject", label)));
   return item;

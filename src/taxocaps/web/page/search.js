@@ -52,10 +52,9 @@ export function searchBox(input, list, modelOf, { take, leave }) {
   }
 
   function option(model, label, other, index) {
-    const above = (model.paths(label)[0] ?? []).slice(0, -1).map(step => model.name(step)).join(" › ");
     const item = make("li", { role: "option", id: `found-${index}`, "aria-selected": String(index === position) }, model.name(label));
-    const details = [other && `also “${other}”`, above].filter(Boolean).join(" · ");
-    if (details) item.append(make("small", {}, details));
+    const details = [other && `also “${other}”`, ...model.placesOf(label)].filter(Boolean);
+    item.append(...details.map(one => make("small", {}, one)));
     item.dataset.label = label;
     item.addEventListener("mousedown", event => event.preventDefault());  // or the box would lose the focus, and the list close
     item.addEventListener("click", () => choose(index));

@@ -41,7 +41,8 @@ function inWords(status, error) {
   if (status === 401) return "The server does not accept this token.";
   if (!error) return `The server answered with status ${status}.`;
   const where = error.field ? ` (${error.field})` : "";
-  return `${error.message[0].toUpperCase()}${error.message.slice(1)}${where}.`;
+  const isName = error.message.split(/[ ,:]/)[0].includes(".");  // of a file
+  return `${isName ? error.message[0] : error.message[0].toUpperCase()}${error.message.slice(1)}${where}.`;
 }
 
 // Runs one task at a time: a second call cancels the first.

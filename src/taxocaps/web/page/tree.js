@@ -23,11 +23,15 @@ export function drawTree(container, model, found, given, { threshold, chosen, ch
   return given.size - shown.length;
 }
 
-// The label to explain first: the most probable of those below which no other is given, since ancestors come with them.
+// The label to explain first: the most probable of the leaves.
 export function firstChoice(model, found, given) {
+  return leavesOf(model, found, given)[0] ?? [...found.scores.keys()].sort(byScore(found.scores))[0] ?? null;
+}
+
+// The labels below which no other is given, since ancestors come with them; the most probable first.
+export function leavesOf(model, found, given) {
   const above = new Set([...given].flatMap(label => model.paths(label)).flatMap(path => path.slice(0, -1)));
-  const leaves = [...given].filter(label => !above.has(label));
-  return (leaves.length ? leaves : [...found.scores.keys()]).sort(byScore(found.scores))[0] ?? null;
+  return [...given].filter(label => !above.has(label)).sort(byScore(found.scores));
 }
 
 const byScore = scores => (a, b) => (scores.get(b) ?? 0) - (scores.get(a) ?? 0);
