@@ -4,8 +4,11 @@ import io
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as some
 
-from taxocaps.errors import CorpusError, FileError
+from taxocaps.errors import CorpusError, FileError, TaxoCapsError
+from taxocaps.results import plain
 from taxocaps.workflows.uploads import NamedText, Upload, read_upload
 
 TABLE = "nr;title;abstract;year\n7;Crude;Prices rose für uns.;1987\n;Wheat;Harvests fell.;1988\n"
@@ -84,3 +87,30 @@ def test_what_cannot_be_read_is_told_by_the_name_that_the_client_knows(name, con
         read_upload(content, name)
     assert str(caught.value).startswith(message)
     assert "upload" not in str(caught.value)
+
+
+LINES = [
+    '{"id": "\\ud800", "text": "a"}',
+    '{"text": "x \\ud800"}',
+    "[1]",
+    "text,a,a",
+    '"',
+    "a;b",
+    "<p>&#xD800;",
+    "%PDF-",
+]
+
+
+@given(
+    some.lists(some.sampled_from(LINES) | some.text(max_size=9), max_size=5).map("\n".join),
+    some.sampled_from(["utf-8", "utf-16"]),
+    some.sampled_from(["a.jsonl", "a.csv", "a.tsv", "a.json", "a.html", "a.pdf", "a.txt", "a", "\0", ".."]),
+    some.sampled_from([{}, {"text_fields": ["a"]}, {"text_fields": ["a*0"]}, {"id_field": "\0"}]),
+)
+def test_whatever_is_sent_becomes_documents_or_one_error(text, encoding, name, chosen):
+    content = text.encode(encoding, "surrogatepass")
+    try:
+        answer = plain(read_upload(content, name, **chosen))
+    except TaxoCapsError as error:
+        answer = str(error)
+    json.dumps(answer, ensure_ascii=False, allow_nan=False).encode("utf-8")  # as the server answers

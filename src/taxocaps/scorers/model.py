@@ -247,8 +247,8 @@ class FittedModel:
         """The labels that a document may have beside nothing but their ancestors; bool [L]."""
         if self.hierarchy != "add-ancestors":
             return np.ones(len(self.classes), bool)
-        lowest: NDArray[np.bool_] = ~self.classes.are_above(self.counts > 0)
-        return lowest
+        is_above: NDArray[np.bool_] = self.classes.are_above(self.counts > 0)
+        return ~is_above
 
     def card(self, name: str | None = None) -> ModelCard:
         """What the model is and how good it is; `name` is what it is called, such as its folder."""
