@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 DEMO ?= demo
 
-.PHONY: help demo test test-unit test-slow campaign lint docs format bench paper clean
+.PHONY: help demo test test-unit test-slow campaign lint docs format bench paper dist clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
@@ -80,6 +80,12 @@ else ifneq ($(TABLE),2)
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/run.py $(if $(TABLE),--table $(TABLE)) $(OPTIONS)
 endif
 	$(BIN)/python benchmarks/render.py
+
+# The time of the last commit stands in the archives, so that the same commit gives the same bytes.
+dist: .venv/dev  ## The wheel and the source archive, into dist
+	rm -rf dist
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m build --no-isolation
+	cd dist && sha256sum *
 
 clean:  ## Remove what the targets made
 	rm -rf .venv $(DEMO) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

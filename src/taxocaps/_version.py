@@ -1,3 +1,3 @@
 """The version, in one place: the build, `taxocaps --version` and every manifest read it."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -64,7 +64,7 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         model_: The fitted model, which has every option (`model_.config`), the threshold of each label
             (`model_.thresholds`), and its metrics on the validation documents (`model_.validation`).
 
-    Example::
+    For example:
 
         classifier = TaxoCapsClassifier(taxonomy="topics.tsv")
         classifier.fit(texts, [["trade", "oil"], ["art"], ...])

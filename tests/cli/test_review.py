@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture
 def arguments(toy_files):
-    return ("review", toy_files.documents, "--taxonomy", toy_files.taxonomy, "--model", "LR")
+    return ("review", toy_files.documents, toy_files.taxonomy, "--model", "LR")
 
 
 def test_the_tables_and_the_files(run, arguments, toy_files, tmp_path):
@@ -22,6 +22,16 @@ def test_the_tables_and_the_files(run, arguments, toy_files, tmp_path):
     records = [json.loads(line) for line in output.read_text().splitlines()]
     assert len([one for one in records if one["finding"] == "label-next"]) == 3
     assert report.read_text().startswith("<!doctype html>")
+
+
+def test_labels_may_be_paths(run, toy_files, tmp_path):
+    documents = [document for _, document in toy_files.data.documents()]
+    lines = [{"text": one.text, "labels": ["/".join(one.labels)]} for one in documents]
+    (tmp_path / "paths.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    code, out, _ = run("review", tmp_path / "paths.jsonl", "--model", "LR", "--path-separator", "/", "--json")
+    assert code == 0
+    names = {one["label"]: one["name"] for one in json.loads(out)["rare"]}
+    assert names["Sport/Ball games/Football"] == "Football"
 
 
 def test_json_and_quiet(run, arguments):

@@ -181,7 +181,7 @@ BAD_INPUT = {
     "missing file": (None, "no such file"),
     "empty file": ("", "no documents"),
     "invalid JSON": (GOOD + "{\n", "line 2"),
-    "no labels": ('{"text": "x"}\n', "no document carries a label"),
+    "no labels": ('{"text": "x"}\n', "no document carries a label: no field is known to hold labels"),
     "no text": ('{"n": "x", "labels": ["Sport"]}\n', "no field 'text'"),
 }
 
@@ -191,6 +191,19 @@ def test_bad_input(check_refused, train, tmp_path, content, message):
     if content is not None:
         (tmp_path / "bad.jsonl").write_text(content)
     check_refused(train("--quiet", documents=tmp_path / "bad.jsonl"), "bad.jsonl", message)
+    assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "lost"),
+    [((), "no field is known to hold labels"), (("--labels-field", "Themes"), "no field 'Themes' with labels")],
+)
+def test_a_table_without_labels_is_refused_at_once_and_its_columns_are_named(
+    check_refused, run, tmp_path, options, lost
+):
+    (tmp_path / "news.csv").write_text("nr;foo;bar\n1;A match between two teams.;Sport\n")
+    ended = run("train", tmp_path / "news.csv", "--model", "SVM", "--out", tmp_path / "model", "--quiet", *options)
+    check_refused(ended, f"{lost}; the fields are: 'nr', 'foo', 'bar'; name the right one: --labels-field")
     assert not (tmp_path / "model").exists()
 
 

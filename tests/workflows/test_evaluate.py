@@ -146,10 +146,11 @@ def test_what_is_no_prediction(tmp_path, write, line):
 def test_nothing_to_measure_against(toy_model, write):
     bare = write("bare.jsonl", {"id": "1", "text": "x"})
     with pytest.raises(
-        CorpusError, match=r"bare\.jsonl: no document carries a label; there is nothing to measure against"
+        CorpusError,
+        match=r"bare\.jsonl: no document carries a label; no field is known .*: 'id', 'text'; name the right one",
     ):
         evaluate(toy_model, bare)
-    with pytest.raises(CorpusError, match="nothing to measure against"):
+    with pytest.raises(CorpusError, match=r"bare\.jsonl: no document carries a label"):
         evaluate_predictions(write("p.jsonl", {"id": "1", "labels": []}), bare)
     with pytest.raises(FileError, match=r"none\.jsonl"):
         evaluate_predictions(bare.with_name("none.jsonl"), write("t.jsonl", {"text": "x", "labels": ["a"]}))

@@ -18,13 +18,16 @@ if TYPE_CHECKING:
 __all__ = ["review"]
 
 
-@with_config(*CORPUS_OPTIONS, "language", "unknown_labels", "ancestors", *MODEL_OPTIONS, of="run")
+@with_config(*CORPUS_OPTIONS, "language", "unknown_labels", "path_separator", "ancestors", *MODEL_OPTIONS, of="run")
 def review(
     config: "RunConfig",
-    corpus: Annotated[Path, typer.Argument(callback=existing, help="Labelled documents, in any format, or a store.")],
+    documents: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", callback=existing, help="Labelled documents, in any format, or a store."),
+    ],
     taxonomy: Annotated[
         Path | None,
-        typer.Option(
+        typer.Argument(
             callback=existing,
             help="The label taxonomy. Default: that of the model's folder, if --model is one; else a flat list.",
         ),
@@ -58,7 +61,7 @@ def review(
     try:
         with shown_progress(silent) as progress:
             found = run(
-                ReviewFiles(corpus, taxonomy, pool, output, report),
+                ReviewFiles(documents, taxonomy, pool, output, report),
                 config,
                 batch=batch,
                 trust_code=trust_code,

@@ -20,7 +20,9 @@ _SHOWN = 10
 _OPTIONS = tuple(name for name in MODEL_OPTIONS if name not in ("time", "devices"))
 
 
-@with_config(*CORPUS_OPTIONS, "language", "vectors", "unknown_labels", "ancestors", *_OPTIONS, of="run")
+@with_config(
+    *CORPUS_OPTIONS, "language", "vectors", "unknown_labels", "path_separator", "ancestors", *_OPTIONS, of="run"
+)
 def tune(
     config: "RunConfig",
     train: Annotated[

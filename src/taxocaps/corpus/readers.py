@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from taxocaps.config import Between, Config
 from taxocaps.corpus.document import Document
-from taxocaps.corpus.recognition import AUTO, JSON_LISTS, describe, recognise
+from taxocaps.corpus.recognition import AUTO, JSON_LISTS, column_names, describe, recognise
 from taxocaps.errors import ConfigError, CorpusError, FileError, nearest
 from taxocaps.files import LONGEST_LINE, CutLine, check_exists, format_suffix, is_decodable, open_binary
 from taxocaps.registry import Registry
@@ -23,6 +23,7 @@ __all__ = [
     "Reader",
     "Record",
     "check_columns",
+    "check_labels",
     "check_table",
     "describe_file",
     "documents_of",
@@ -70,6 +71,11 @@ class Reader:
     delimiter: str | None = None
     is_binary: bool = False
     begins_with: bytes = b""
+
+    @property
+    def has_header(self) -> bool:
+        """Whether all records of a file have the same fields, those of its head."""
+        return self.has_columns and (self.delimiter is not None or self.is_binary)
 
     def recognizes(self, path: Path) -> bool:
         """Whether a file begins as those that share their suffix with another format do."""
@@ -326,6 +332,22 @@ def check_columns(names: Iterable[str], config: CorpusConfig) -> str | None:
         f"no field '{missing[0]}' with the text, nor '{config.tokens_field}' with tokens; the fields are: "
         f"{_listed(found)}; {hint}name the right one: --text-field"
     )
+
+
+def check_labels(path: Path, config: CorpusConfig, *, only_tables: bool = False) -> str | None:
+    """The problem with a file whose documents should carry labels if none of its fields holds any, or None.
+
+    Args:
+        path: A file, of which only the beginning is looked at.
+        config: What is known of its fields.
+        only_tables: Say nothing of formats in which a later record may have a field that the first ones have not.
+    """
+    reader = READERS[format_of(path, config.format)]
+    names, wanted = column_names(path, config, reader), recognised(path, config).labels_field
+    if not names or wanted in names or (only_tables and not reader.has_header):
+        return None
+    lost = "no field is known to hold labels" if config.labels_field == AUTO else f"no field '{wanted}' with labels"
+    return f"{lost}; the fields are: {_listed(names)}; name the right one: --labels-field"
 
 
 def check_table(names: Iterable[str], config: CorpusConfig) -> str | None:

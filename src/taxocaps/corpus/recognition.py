@@ -20,7 +20,16 @@ from taxocaps.files import open_binary
 if TYPE_CHECKING:
     from taxocaps.corpus.readers import CorpusConfig, Reader
 
-__all__ = ["AUTO", "JSON_LISTS", "describe", "encoding_of", "recognise", "recognise_encoding", "recognise_rows"]
+__all__ = [
+    "AUTO",
+    "JSON_LISTS",
+    "column_names",
+    "describe",
+    "encoding_of",
+    "recognise",
+    "recognise_encoding",
+    "recognise_rows",
+]
 
 AUTO = "auto"
 """What is not known yet, and left to recognition."""
@@ -97,6 +106,14 @@ def describe(path: Path, config: "CorpusConfig", reader: "Reader", *, unusual: b
     looks = f" ({', '.join(notes)})" if notes else ""
     columns = f": {_columns_in_words(path, found, reader)}" if reader.has_columns else ""
     return f"{path}{looks}{columns}" if looks or columns else None
+
+
+def column_names(path: Path, config: "CorpusConfig", reader: "Reader") -> list[str]:
+    """The names of the fields at the beginning of a file; none if the format has no names, or nothing can be seen."""
+    if not reader.has_columns or not _is_seen(path):
+        return []
+    rows = _rows(path, recognise(path, config, reader), reader)
+    return list(dict.fromkeys(name for row in rows for name in row))
 
 
 def _is_seen(path: Path) -> bool:
@@ -293,7 +310,7 @@ def _is_separated(texts: Sequence[str], separator: str) -> bool:
 
 
 def _columns_in_words(path: Path, config: "CorpusConfig", reader: "Reader") -> str:
-    names = {name for row in _rows(path, config, reader) for name in row}
+    names = set(column_names(path, config, reader))
     said = []
     if set(config.text_fields) <= names:
         said.append(f"text from {' and '.join(map(repr, config.text_fields))}")

@@ -16,7 +16,7 @@ class BatchLabeller:
     """Adds the columns `labels` and `scores` to batches; loads its model once.
 
     Made for `ray.data.Dataset.map_batches` with a pool of actors (`examples/ray_pipeline.py`), and for anything else
-    that calls an object with batches of columns::
+    that calls an object with batches of columns:
 
         dataset.map_batches(
             taxocaps.BatchLabeller, fn_constructor_args=["model"], batch_format="pyarrow", batch_size=256, concurrency=8

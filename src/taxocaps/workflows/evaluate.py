@@ -28,7 +28,7 @@ from taxocaps.workflows.bulk import Engine, EngineKind
 from taxocaps.workflows.cluster import map_on_cluster
 from taxocaps.workflows.predict import as_model
 from taxocaps.workflows.processes import map_in_processes, once
-from taxocaps.workflows.sources import encoded_shard, input_files, input_shards, listed_documents
+from taxocaps.workflows.sources import encoded_shard, input_files, input_shards, label_problem, listed_documents
 
 __all__ = ["evaluate", "evaluate_predictions", "evaluate_scores"]
 
@@ -79,7 +79,7 @@ def evaluate(  # noqa: PLR0913 - a front door: each argument stands for itself
         progress("labelling documents", len(labels), None, pace.note)
     if not labels:
         raise nothing_read(files, corpus, report)
-    _check_labelled(str(files[0]), labels)
+    _check_labelled(files[0], labels, corpus)
     progress("labelling documents", len(labels), len(labels))
     return evaluate_scores(fitted, labels, np.concatenate(scores))
 
@@ -152,7 +152,7 @@ def evaluate_predictions(
     """
     documents = list(listed_documents(truth, corpus))
     labels: Sequence[Sequence[str]] = [document.labels or () for document in documents]
-    _check_labelled(truth, labels)
+    _check_labelled(truth, labels, corpus)
     found: Sequence[Sequence[str]] = _matched(predictions, documents, truth)
     tree = read_taxonomy(taxonomy) if taxonomy else None
     if tree is not None:
@@ -170,9 +170,10 @@ def evaluate_predictions(
     )
 
 
-def _check_labelled(path: Path | str, labels: Sequence[Sequence[str]]) -> None:
+def _check_labelled(path: Any, labels: Sequence[Sequence[str]], corpus: CorpusConfig | None) -> None:
     if not any(labels):
-        raise CorpusError(f"{path}: no document carries a label; there is nothing to measure against")
+        reason = label_problem(path, corpus) or "there is nothing to measure against"
+        raise CorpusError(f"{path}: no document carries a label; {reason}")
 
 
 def _matched(path: Path, documents: Sequence[Document], truth: Path) -> list[tuple[str, ...]]:

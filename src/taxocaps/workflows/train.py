@@ -46,7 +46,7 @@ from taxocaps.workflows.config import RUN_KEYS, RunConfig, check_same, refuse_bo
 from taxocaps.workflows.evaluate import evaluate_scores
 from taxocaps.workflows.folders import Existing, TrainingFolder, read_versions
 from taxocaps.workflows.parts import AUTO, NONE, Division, divide, part_of
-from taxocaps.workflows.sources import open_documents, recognised_lines
+from taxocaps.workflows.sources import label_problem, open_documents, recognised_lines
 from taxocaps.workflows.trained_on import Corrections, HeldOutRows, TrainedOn, write_trained_on
 
 __all__ = ["TrainFiles", "TrainReport", "TrainingData", "add_pages", "check_corpus_options", "like_model", "train"]
@@ -357,6 +357,8 @@ class TrainingData:
         for path in dict.fromkeys(self.paths.values()):
             for line in recognised_lines(path, self._config.corpus):
                 tell(line)
+            if problem := label_problem(path, self._config.corpus, only_tables=True):
+                raise CorpusError(f"{path}: {problem}")
         for name, path in reversed(self.paths.items()):  # corrections of none of the others belong to the first
             if is_store(path):
                 store, corpus = path, self._corpus(name)
@@ -425,7 +427,8 @@ class TrainingData:
             path = self.paths.get(name, self._files.train)
             found = [tuple(now.get(one, one) for one in document.labels or ()) for document in documents.documents]
             if not any(found):
-                raise CorpusError(f"{path}: no document carries a label; name the field with labels: --labels-field")
+                problem = label_problem(path, self._config.corpus)
+                raise CorpusError(f"{path}: no document carries a label{f': {problem}' if problem else ''}")
             self._lists[name] = found
             if tree is None:
                 self.named_by["id"] += sum(map(len, found))
