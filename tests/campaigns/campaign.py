@@ -21,8 +21,14 @@ class Victim:
     """A process that tries files and folders; see `victim.py`."""
 
     def __init__(self, originals=None):
-        command = [sys.executable, str(Path(__file__).with_name("victim.py"))]
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+        command = [sys.executable, "-m", "campaigns.victim"]
+        places = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(places),
+            "OMP_NUM_THREADS": "1",
+            "NUMBA_NUM_THREADS": "1",
+        }
         self.process = subprocess.Popen(command, stdin=-1, stdout=-1, text=True, env=environment)
         self.expected = {name: self.ask(kind, path, warm=True) for name, (kind, path) in (originals or {}).items()}
         wrong = [(name, found) for name, found in self.expected.items() if found["outcome"] != "answer"]

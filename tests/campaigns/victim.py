@@ -23,8 +23,8 @@ from dataclasses import astuple
 from functools import partial
 from pathlib import Path
 
-import mutations
 import numpy as np
+from campaigns import mutations
 
 from taxocaps.cli.main import main as main_command
 from taxocaps.corpus.document import Document

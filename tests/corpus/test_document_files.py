@@ -142,6 +142,16 @@ def test_spreadsheets_that_cannot_be_read(sheet, tmp_path):
         list(read_documents(tmp_path / "d.xlsx"))
 
 
+def test_a_spreadsheet_of_charts_only_is_refused_in_one_line(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.create_chartsheet()
+    book.remove(book.worksheets[0])
+    book.save(tmp_path / "d.xlsx")
+    with pytest.raises(FileError, match=r"d\.xlsx: the spreadsheet has no sheet; save it again with one"):
+        list(read_documents(tmp_path / "d.xlsx"))
+
+
 def changed(content, name, change):
     """An archive in which one file is another."""
     file = io.BytesIO()

@@ -25,6 +25,8 @@ def read_xlsx(path: Path, config: CorpusConfig) -> Iterator[Record]:
     except Exception as error:  # openpyxl raises whatever its parsers do
         raise FileError(f"{path}: cannot be read as a spreadsheet: {' '.join(str(error).split())}") from error
     try:
+        if not book.worksheets:
+            raise FileError(f"{path}: the spreadsheet has no sheet; save it again with one")
         yield from _records(path, book.worksheets[0], config)
     finally:
         book.close()
