@@ -41,7 +41,7 @@ demo: .venv/core  ## Train the default model on docstrings, beside a linear SVM,
 test: test-unit test-slow  ## Everything: the unit suite, then the slow one
 
 # One thread per process: two processes of two torch threads each would slow each other down tenfold.
-test-unit: .venv/dev  ## The unit suite (under 3 minutes on two cores)
+test-unit: .venv/dev  ## The unit suite (about five minutes on two cores)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m 'not slow' -n 2 src tests
 
 test-slow: .venv/dev  ## What takes longer: the built wheel, large inputs, full disks
