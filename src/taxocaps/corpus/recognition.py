@@ -234,6 +234,7 @@ def _regularity(text: str, delimiter: str, quotes: str, is_cut: bool) -> tuple[f
 def _rows(path: Path, config: "CorpusConfig", reader: "Reader") -> list[Mapping[str, Any]]:
     rows: list[Mapping[str, Any]] = []
     letters = 0
+    config = config.replace(longest_record=min(config.longest_record, _LETTERS))
     with contextlib.suppress(TaxoCapsError):  # it will be told when the file is read
         for record in islice(reader.read(path, config), _RECORDS):
             rows.append(record.fields)
