@@ -61,9 +61,13 @@ SMALL_NETWORKS = {
 
 # Machines are busy: an example that takes long is no failure. Where a change is judged, the same examples are tried
 # every time; elsewhere new ones are.
-settings.register_profile("house", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("house", max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("judge", settings.get_profile("house"), derandomize=True)
 settings.load_profile("judge" if os.environ.get("CI") else "house")
+
+# Images of containers often forbid it, but then each of many processes would compile all modules and tests anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # A shell starts what runs in its background deaf to Ctrl-C, and so would be all processes that tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -177,7 +181,8 @@ def encode():
 def fit(small_config, toys, encode, tmp_path_factory):
     """Fit a tiny model to the toy documents, with further options."""
     from taxocaps.scorers.base import Examples, FitContext, make_scorer
-    from taxocaps.scorers.model import ModelName, fit_model
+    from taxocaps.scorers.fitting import fit_model
+    from taxocaps.scorers.model import ModelName
 
     def fit_it(*layers, seed=0, **context):
         scorer = make_scorer(small_config(*layers), toys.classes, seed)
@@ -295,6 +300,18 @@ def toy_model(tmp_path_factory, toy_files, tiny):
     folder = tmp_path_factory.mktemp("toy-model") / "model"
     documents = toy_files.documents
     train(TrainFiles(documents, toy_files.taxonomy, documents, documents), folder, resolve_run_config(overrides=tiny))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def toy_linear_model(tmp_path_factory, toy_files):
+    """A linear model of the toy documents: a process that loads it need not load torch; not to be changed."""
+    from taxocaps.workflows.config import resolve_run_config
+    from taxocaps.workflows.train import TrainFiles, train
+
+    folder = tmp_path_factory.mktemp("toy-linear-model") / "model"
+    options = resolve_run_config(overrides=("model=SVM", "bag.min_documents=1"))
+    train(TrainFiles(toy_files.documents, toy_files.taxonomy), folder, options)
     return folder
 
 

@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import f1_score
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, MultiLabelBinarizer
 from sklearn.utils import estimator_checks
 
 import taxocaps
@@ -72,6 +72,11 @@ def fitted():
     return make().fit(TEXTS, LISTS)
 
 
+@pytest.fixture(scope="module")
+def fitted_linear():
+    return make_linear().fit(TEXTS, LISTS)
+
+
 def upper(texts):
     return [text.upper() for text in texts]
 
@@ -98,7 +103,7 @@ def test_lists_of_names(fitted):
 
 
 def test_one_name_each():
-    classifier = make(taxonomy=None).fit(TEXTS, NAMES)
+    classifier = make_linear(taxonomy=None).fit(TEXTS, NAMES)
     assert classifier.classes_.tolist() == sorted(set(NAMES))
     predicted = classifier.predict(TEXTS)
     assert predicted.shape == (12,)
@@ -108,7 +113,7 @@ def test_one_name_each():
 
 @pytest.mark.parametrize("kind", [np.array, csr_array, csr_matrix])
 def test_an_indicator_matrix(kind):
-    classifier = make().fit(TEXTS, kind(MATRIX))
+    classifier = make_linear().fit(TEXTS, kind(MATRIX))
     assert classifier.classes_.tolist() == list(DATA.taxonomy.names)
     predicted = classifier.predict(TEXTS)
     assert issparse(predicted)
@@ -119,9 +124,9 @@ def test_an_indicator_matrix(kind):
 
 
 @pytest.mark.parametrize("kind", [tuple, np.array, lambda texts: np.array(texts, dtype=object)])
-def test_texts_in_any_sequence(fitted, kind):
-    assert np.array_equal(fitted.predict_proba(kind(TEXTS)), fitted.predict_proba(TEXTS))
-    assert make().fit(kind(TEXTS), LISTS).predict(TEXTS) == fitted.predict(TEXTS)
+def test_texts_in_any_sequence(fitted_linear, kind):
+    assert np.array_equal(fitted_linear.predict_proba(kind(TEXTS)), fitted_linear.predict_proba(TEXTS))
+    assert make_linear().fit(kind(TEXTS), LISTS).predict(TEXTS) == fitted_linear.predict(TEXTS)
 
 
 def test_scores_before_and_after_calibration(fitted):
@@ -154,17 +159,17 @@ def test_the_score_is_micro_f1(fitted):
     assert fitted.score(TEXTS, LISTS) == pytest.approx(f1_score(truth, predicted, average="micro"))
 
 
-def test_a_taxonomy_from_a_file(tmp_path, fitted):
+def test_a_taxonomy_from_a_file(tmp_path, fitted_linear):
     write_taxonomy(DATA.taxonomy, tmp_path / "topics.tsv")
     for path in (tmp_path / "topics.tsv", str(tmp_path / "topics.tsv")):
-        classifier = make(taxonomy=path).fit(TEXTS, LISTS)
-        assert np.array_equal(classifier.predict_proba(TEXTS), fitted.predict_proba(TEXTS))
+        classifier = make_linear(taxonomy=path).fit(TEXTS, LISTS)
+        assert np.array_equal(classifier.predict_proba(TEXTS), fitted_linear.predict_proba(TEXTS))
         assert classifier.taxonomy is path
 
 
-def test_in_a_pipeline(fitted):
-    pipeline = make_pipeline(FunctionTransformer(upper), make()).fit(TEXTS, LISTS)
-    assert pipeline.predict(TEXTS) == fitted.predict(TEXTS)  # words are put into lower case anyway
+def test_in_a_pipeline(fitted_linear):
+    pipeline = make_pipeline(FunctionTransformer(upper), make_linear()).fit(TEXTS, LISTS)
+    assert pipeline.predict(TEXTS) == fitted_linear.predict(TEXTS)  # words are put into lower case anyway
     assert 0 <= pipeline.score(TEXTS, LISTS) <= 1
 
 
@@ -591,6 +596,18 @@ def test_the_best_labels_and_other_choices():
 def test_choices_that_make_no_sense(fitted, options, message):
     with pytest.raises(ConfigError, match=message):
         fitted.predict(TEXTS, **options)
+
+
+def test_labels_that_the_model_does_not_know_are_missed():
+    """As `taxocaps.evaluate` and scikit-learn count them."""
+    classifier = make_linear(taxonomy=None).fit(TEXTS, LISTS)
+    truth = [(*labels, "new") for labels in LISTS]
+    binarizer = MultiLabelBinarizer().fit(truth)
+    wanted = f1_score(*(binarizer.transform(lists) for lists in (truth, classifier.predict(TEXTS))), average="micro")
+    assert classifier.score(TEXTS, truth) == pytest.approx(wanted)
+    found = classifier.evaluate(TEXTS, truth)
+    assert found.flat.micro.f1 == pytest.approx(wanted)
+    assert found.unseen == {"new": len(TEXTS)}
 
 
 def test_where_every_text_has_one_label_there_is_no_other_choice():

@@ -68,6 +68,7 @@ def compilations(process):
     return int(printed)
 
 
+@pytest.mark.slow
 def test_processes_that_compile_at_once_leave_code_that_a_later_one_only_loads(package, tmp_path):
     several = [start(package, order, NUMBA_CACHE_DIR=tmp_path / "cache") for order in (1, -1)]
     assert all(compilations(process) >= 0 for process in several)
@@ -75,6 +76,7 @@ def test_processes_that_compile_at_once_leave_code_that_a_later_one_only_loads(p
     assert len(list((tmp_path / "cache").rglob("*"))) == 3  # the folder of the package, and a file for each kind
 
 
+@pytest.mark.slow
 def test_code_of_a_read_only_folder_is_loaded_and_damaged_code_is_compiled_again(package, tmp_path):
     own = package / "__pycache__"
     compilations(start(package, NUMBA_CACHE_DIR="", XDG_CACHE_HOME=tmp_path))
@@ -88,6 +90,7 @@ def test_code_of_a_read_only_folder_is_loaded_and_damaged_code_is_compiled_again
     assert len(files) == 2
 
 
+@pytest.mark.slow
 def test_without_a_place_to_keep_them_kernels_are_compiled_each_time(package, tmp_path):
     (package / "__pycache__").touch()
     (tmp_path / "file").touch()
@@ -95,6 +98,7 @@ def test_without_a_place_to_keep_them_kernels_are_compiled_each_time(package, tm
     assert compilations(start(package, PYTHONDONTWRITEBYTECODE="1", **nowhere)) == 2
 
 
+@pytest.mark.slow
 def test_code_of_another_source_is_not_loaded(package, tmp_path):
     places = {"NUMBA_CACHE_DIR": tmp_path / "cache"}
     compilations(start(package, **places))

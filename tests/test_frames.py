@@ -10,7 +10,7 @@ import pytest
 import taxocaps
 from taxocaps.corpus.frames import frame_documents, is_frame
 from taxocaps.corpus.readers import CorpusConfig
-from taxocaps.errors import CorpusError, TaxoCapsError
+from taxocaps.errors import CorpusError, FileError, TaxoCapsError
 
 LIBRARIES = ("pandas", "polars")
 SVM = {"model": "SVM", "bag__min_documents": 1}
@@ -68,6 +68,10 @@ def test_training_predicting_and_measuring(news, frame, tmp_path):
     assert table["labels"].to_list() == [["sport"], []]
     assert table["scores"].to_list()[0][0] > 0.5
     assert taxocaps.evaluate(tmp_path / "model", news).flat.micro.f1 == 1.0
+    with pytest.raises(CorpusError, match=r"^the frame: no document carries a label.*the fields are: 'Body'"):
+        taxocaps.evaluate(tmp_path / "model", frame({"Body": ["goal"]}))
+    with pytest.raises(FileError, match=r"Crude prices rose: no such file or folder; .*; give a text in a list"):
+        taxocaps.predict(tmp_path / "model", "Crude prices rose")
     with pytest.raises(TaxoCapsError, match="with output, documents must be a path"):
         taxocaps.predict(tmp_path / "model", news, output=tmp_path / "labels.jsonl")
 

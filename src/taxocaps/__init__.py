@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from taxocaps.workflows.learn import LearnFiles, learn
     from taxocaps.workflows.predict import predict
     from taxocaps.workflows.review import ReviewFiles, review
-    from taxocaps.workflows.train import TrainFiles, train
+    from taxocaps.workflows.train import train
+    from taxocaps.workflows.training_data import TrainFiles
     from taxocaps.workflows.tune import tune
 
 __all__ = [
@@ -87,7 +88,7 @@ _HOMES = {
     "Taxonomy": "taxonomy.tree",
     "Term": "taxonomy.terms",
     "TextPipeline": "text.pipeline",
-    "TrainFiles": "workflows.train",
+    "TrainFiles": "workflows.training_data",
     "encode": "workflows.encode",
     "evaluate": "workflows.evaluate",
     "explain": "workflows.explain",

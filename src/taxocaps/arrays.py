@@ -1,9 +1,9 @@
-"""The arrays of a model's file, each checked against what the model needs before it is used.
+"""The arrays of a model's file: written as safetensors, and each checked against what the model needs when read.
 
 Compiled code, SciPy's included, trusts indices: one that is out of range reads or writes memory of others.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +15,20 @@ from scipy.sparse import csr_array
 
 from taxocaps.errors import ModelError, TaxoCapsError
 
-__all__ = ["ModelArrays", "check_finite", "reading_arrays"]
+__all__ = ["ModelArrays", "check_finite", "reading_arrays", "write_arrays"]
+
+
+def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write arrays to a safetensors file, for `ModelArrays.read`."""
+    from safetensors.numpy import save_file
+
+    save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, path)
+    path.chmod(0o644)  # it comes readable by its owner only, unlike all other files of a model
 
 
 @contextmanager
 def reading_arrays(path: Path) -> Iterator[None]:
-    """Tell whatever goes wrong with a file of arrays in one line: a damaged one can fail in a dozen ways.
+    """Report whatever goes wrong with a file of arrays in one line: a damaged one can fail in a dozen ways.
 
     Raises:
         ModelError: In place of any other error.

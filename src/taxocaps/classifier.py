@@ -3,14 +3,13 @@
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,21 +17,23 @@ from taxocaps.catalogue import DEFAULT_MODEL
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.frames import frame_documents, is_frame
 from taxocaps.corpus.label_names import LabelResolver
-from taxocaps.corpus.labels import Classes, LabelConfig, collect_classes, label_matrix, resolve_labels, unseen_labels
+from taxocaps.corpus.labels import unseen_labels
+from taxocaps.corpus.targets import TargetForm, Targets, is_label_matrix, read_targets
 from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
-from taxocaps.encoding.store import open_store, write_store
+from taxocaps.encoding.store import open_store
+from taxocaps.encoding.store_writer import write_store
 from taxocaps.errors import ConfigError, CorpusError
 from taxocaps.explanations.explanation import Explanation
 from taxocaps.files import atomic_folder
 from taxocaps.metrics.classification import flat_metrics
 from taxocaps.metrics.evaluation import Evaluation
 from taxocaps.progress import silent
-from taxocaps.scorers.base import Examples, FitContext, ModelConfig, make_scorer
+from taxocaps.scorers.base import Examples, FitContext, ModelConfig, Scorer, make_scorer
 from taxocaps.scorers.decision import DecisionOptions
-from taxocaps.scorers.model import FittedModel, ModelName, fit_model
+from taxocaps.scorers.fitting import fit_model
+from taxocaps.scorers.model import FittedModel, ModelName
 from taxocaps.scorers.persistence import load_model, save_model
 from taxocaps.taxonomy.readers import as_taxonomy
-from taxocaps.taxonomy.tree import Taxonomy
 from taxocaps.text.pipeline import Content
 from taxocaps.workflows.config import check_same, resolve_run_config
 from taxocaps.workflows.explain import explain
@@ -43,26 +44,27 @@ __all__ = ["TaxoCapsClassifier", "load"]
 class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Assigns labels out of a taxonomy to texts.
 
-    Works like any classifier of scikit-learn, in a `Pipeline`, `cross_val_score` or `GridSearchCV`. X is a list of
-    texts (or of lists of ready tokens). Labels are lists of names, one name a text, an indicator matrix, or an
-    indicator DataFrame whose columns are labels; predictions come back in the same form. A name is the id of a label,
-    its notation, or its preferred or alternative name; predictions are ids.
+    It works like any scikit-learn classifier, for example in a `Pipeline`, `cross_val_score` or `GridSearchCV`. X is a
+    list of texts, or of lists of tokens. Labels are given as lists of names, as a single name per text, as an indicator
+    matrix, or as an indicator DataFrame whose columns are labels; predictions come back in the same form. A label may
+    be given by its id, its notation, or its preferred or alternative name; predictions are ids. With lists of
+    names, scikit-learn's `cv` must be a splitter such as `KFold(3)`: for `cv=3` it looks at the labels itself.
 
     Args:
-        model: The name of a model, in any case; `taxocaps models` lists them. The default joins linear models with
-            the names of labels.
+        model: The name of a model, upper or lower case; `taxocaps models` lists them. The default joins linear models
+            with evidence from the names of labels.
         taxonomy: A `Taxonomy`, the path of a taxonomy file, a dict or a networkx graph; None for a flat list of labels.
         preset: Settings of a network: `default`, `fast`, `paper-rcv1`, `paper-eurlex` or `paper-reuters`.
-        random_state: Random seed: the same seed gives the same model on the same machine. None draws one.
-        verbose: 1 prints the progress of `fit` to standard error, 0 nothing.
-        options: Any option of the model, its section and name joined by two underscores, such as `linear__C=0.5` or
-            `training__epochs=5`; `taxocaps config` shows them all. They are parameters like the others, for
-            `set_params` and `GridSearchCV`.
+        random_state: Random seed: the same seed gives the same model on the same machine. None draws a new one.
+        verbose: 1 prints the progress of `fit` to standard error; 0 prints nothing.
+        options: Any option of the model as `section__name`, such as `linear__C=0.5` or `training__epochs=5`;
+            `taxocaps config` lists them all. They are ordinary parameters, so `set_params` and `GridSearchCV` can
+            change them.
 
     Attributes:
         classes_: The labels of the columns, in taxonomy order.
-        model_: The fitted model, which has every option (`model_.config`), the threshold of each label
-            (`model_.thresholds`), and its metrics on the validation documents (`model_.validation`).
+        model_: The fitted model, with all its options (`model_.config`), the threshold of each label
+            (`model_.thresholds`) and its metrics on the validation documents (`model_.validation`).
 
     For example:
 
@@ -89,12 +91,12 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.options = options
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters, those of the model's options included."""
+        """All parameters, including the options of the model."""
         named: dict[str, Any] = super().get_params(deep=False)
         return {**named, **self.options}
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters; any option of the model may be given as `section__name`, and is checked by `fit`."""
+        """Change parameters, including options of the model as `section__name`; `fit` checks them."""
         named = set(self._get_param_names())
         for key, value in params.items():
             if key in named:
@@ -118,10 +120,9 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             X: The texts: a list, a column of a frame, or a frame of pandas or polars whose text column is recognised.
             y: Their labels: lists of names, one name each, an indicator matrix whose columns are the labels of the
                 taxonomy in its order, or an indicator DataFrame with the names of labels as columns.
-            validation: Texts and labels that decide when to stop, and that thresholds are tuned on; by default some of
-                X is held out.
-            start: Continue from the weights of this fitted classifier, which must have the same options; labels may be
-                new, and words that it does not know stay unknown.
+            validation: Texts and labels for early stopping and for tuning thresholds; by default part of X is held out.
+            start: Continue from the weights of this fitted classifier, which must have the same options. There may be
+                new labels, but words that it does not know stay unknown.
             context: Where checkpoints go, who is told of progress, and more; by default a temporary folder.
         """
         _check_options(self.options)
@@ -130,7 +131,7 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         config = run.options
         if start is not None:
             check_is_fitted(start)
-            check_same(start.model_.config, config, but=_FREE)
+            check_same(start.model_.config, config, but=_MAY_DIFFER)
         targets = self._targets(y, config, start, validation)
         name = ModelName(run.model, run.preset, self._seed())
         with tempfile.TemporaryDirectory() as temporary:
@@ -141,8 +142,9 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             scorer = make_scorer(config, targets.classes, name.seed, context.threads)
             scorer.start = start.model_.scorer if start is not None else None
             training = _examples(_check_texts(X), targets.labels, scorer.encoder, context, "documents")
-            held_out = None if validation is None else self._validation(validation, targets, scorer.encoder, context)
-            self._take(fit_model(name, scorer, training, held_out, context), targets)
+            held_out = None if validation is None else _validation_examples(validation, scorer, context)
+            model = fit_model(name, scorer, training, held_out, context)
+        self._set_fitted(model, targets.form, targets.columns)
         return self
 
     def predict(
@@ -154,14 +156,16 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         at_least: int | None = None,
         hierarchy: Literal["as-is", "add-ancestors", "drop-orphans"] | None = None,
     ) -> Any:
-        """The labels of texts, in the form that `fit` was given: tuples of names, one name each, a matrix or a frame.
+        """Predict labels, in the form that `fit` was given: tuples of names, one name each, a matrix or a frame.
+
+        By default labels are chosen as the model was trained; the options change that.
 
         Args:
             X: The texts.
-            top_k: Take so many labels, whatever their scores.
-            threshold: One threshold for all labels.
-            at_least: Labels that every text with words gets.
-            hierarchy: What is done about ancestors; each of these by default as the model was trained.
+            top_k: Give each text its k best labels, whatever their scores.
+            threshold: Use this threshold for all labels.
+            at_least: Give each text with words at least this many labels.
+            hierarchy: Leave labels as they are, add their ancestors, or drop labels whose parents are not chosen.
         """
         options = DecisionOptions(top_k=top_k, threshold=threshold, at_least=at_least, hierarchy=hierarchy)
         own = self._own_scores(X)
@@ -181,29 +185,34 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         If the model adds ancestors, a label is at least as probable as every label below it.
         """
-        return self._scores(X, self.model_.scores if hasattr(self, "model_") else None)
+        return self._scores(X, FittedModel.scores)
 
     def decision_function(self, X: Sequence[Content]) -> NDArray[np.float32]:
-        """Scores before calibration: the lengths of the label capsules, or the outputs of a dense head; [texts, L]."""
-        return self._scores(X, self.model_.raw_scores if hasattr(self, "model_") else None)
+        """The raw score of each label before calibration, such as the length of its capsule; [texts, L]."""
+        return self._scores(X, FittedModel.raw_scores)
 
     def score(self, X: Sequence[Content], y: Any, sample_weight: None = None) -> float:
-        """Micro-F1 of the labels; accuracy where every text has one label."""
+        """The micro-F1 of the predicted labels, or their accuracy if every text has a single label.
+
+        Labels that the model does not know count as missed.
+        """
         check_is_fitted(self)
         if self.form_ == "single":
             resolver = LabelResolver(self.model_.classes.taxonomy)
-            truth = np.array([resolver.resolve([str(label)])[0] for label in y], dtype=object)
-            return float(np.mean(self.predict(X) == truth))
+            right = np.array([resolver.resolve([str(label)])[0] for label in y], dtype=object)
+            return float(np.mean(self.predict(X) == right))
         truth = self._truth(X, y)
-        return flat_metrics(truth, self.model_.choose(self._own_scores(X))).micro.f1
+        known = frozenset(self.classes_)
+        missed = sum(len(set(labels) - known) for labels in truth.lists or ())
+        return flat_metrics(truth.labels, self.model_.choose(self._own_scores(X)), missed=missed).micro.f1
 
     def evaluate(self, X: Sequence[Content], y: Any) -> Evaluation:
-        """All metrics of the labels of some texts."""
+        """All metrics of the predicted labels of some texts."""
         truth = self._truth(X, y)
-        return self.model_.evaluate(truth, self._own_scores(X))
+        return self.model_.evaluate(truth.labels, self._own_scores(X), labels=truth.lists)
 
     def explain(self, text: str, **options: Any) -> Explanation:
-        """Why a text gets its labels; options as in `taxocaps.explain`, such as `labels` and `out`."""
+        """Explain why a text gets its labels; options as in `taxocaps.explain`, such as `labels` and `out`."""
         check_is_fitted(self)
         return explain(self.model_, text, **options)
 
@@ -222,16 +231,9 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             trust_code: Whether code that the model names, such as a tokenizer, may be run.
         """
         model = load_model(Path(path), trust_code=trust_code)
-        options = {
-            f"{section}__{key}" if isinstance(values, dict) else section: value
-            for section, values in model.config.as_mapping().items()
-            for key, value in (values.items() if isinstance(values, dict) else [("", values)])
-            if section != "scorer"
-        }
-        classifier = cls(
-            model.name.model, model.classes.taxonomy, model.name.preset, random_state=model.name.seed, **options
-        )
-        classifier._take(model, Targets("names", model.classes, None))
+        name, options = model.name, _flat_options(model.config)
+        classifier = cls(name.model, model.classes.taxonomy, name.preset, random_state=name.seed, **options)
+        classifier._set_fitted(model, "names")
         return classifier
 
     def __sklearn_tags__(self) -> Any:
@@ -241,8 +243,9 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.target_tags.multi_output = True
         return tags
 
-    def _take(self, model: FittedModel, targets: "Targets") -> None:
-        self.model_, self.form_, self.columns_ = model, targets.form, targets.columns
+    def _set_fitted(self, model: FittedModel, form: TargetForm, columns: tuple[str, ...] = ()) -> None:
+        """Keep a model, and the form in which predictions are returned."""
+        self.model_, self.form_, self.columns_ = model, form, columns
         self.classes_ = np.array(model.classes.names, dtype=object)
 
     def _seed(self) -> int:
@@ -258,7 +261,8 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         config: ModelConfig,
         start: "TaxoCapsClassifier | None",
         validation: tuple[Sequence[Content], Any] | None,
-    ) -> "Targets":
+    ) -> Targets:
+        """The training labels; the columns include labels of the classifier to start from, unseen ones and more."""
         taxonomy = None if self.taxonomy is None else as_taxonomy(self.taxonomy)
         older: tuple[str, ...] = ()
         if start is not None:
@@ -268,33 +272,27 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             taxonomy = taxonomy.with_labels(older)
         unseen = unseen_labels(taxonomy) if taxonomy is not None and config.gives_unseen else ()
         learned: tuple[str, ...] = ()
-        if validation is not None and len(validation[0]) and config.learns_validation and not _is_matrix(validation[1]):
-            learned = read_targets(validation[1], taxonomy, config.labels).classes.names
+        if validation is not None and config.learns_validation:
+            texts, labels = validation
+            if len(texts) and not is_label_matrix(labels):
+                learned = read_targets(labels, taxonomy, config.labels).classes.names
         return read_targets(y, taxonomy, config.labels, more=(*older, *unseen, *learned))
 
-    @staticmethod
-    def _validation(
-        given: tuple[Sequence[Content], Any], targets: "Targets", encoder: DocumentEncoder, context: FitContext
-    ) -> Examples:
-        texts, y = given
-        if not len(texts):
-            raise CorpusError("there are no validation documents; leave them out, and some training ones are held out")
-        labels = read_targets(y, None, targets.config or LabelConfig(), known=targets.classes).labels
-        return _examples(_check_texts(texts), labels, encoder, context, "validation documents")
-
-    def _truth(self, X: Sequence[Content], y: Any) -> csr_array:
+    def _truth(self, X: Sequence[Content], y: Any) -> Targets:
         check_is_fitted(self)
-        labels = read_targets(y, None, self.model_.config.labels, known=self.model_.classes).labels
-        _check_lengths(X, labels)
-        return labels
+        targets = read_targets(y, None, self.model_.config.labels, known=self.model_.classes)
+        _check_lengths(X, targets.labels)
+        return targets
 
     def _own_scores(self, X: Sequence[Content]) -> NDArray[np.float32]:
-        return self._scores(X, self.model_.own_scores if hasattr(self, "model_") else None)
+        return self._scores(X, FittedModel.own_scores)
 
-    def _scores(self, X: Sequence[Content], score: Any) -> NDArray[np.float32]:
+    def _scores(
+        self, X: Sequence[Content], score: Callable[[FittedModel, EncodedDocuments], NDArray[np.float32]]
+    ) -> NDArray[np.float32]:
         check_is_fitted(self)
-        encoder = self.model_.scorer.encoder
-        parts = [score(encoded) for encoded in encoder.stream(_documents(_check_texts(X)), 256)]
+        stream = self.model_.scorer.encoder.stream(_documents(_check_texts(X)), _CHUNK)
+        parts = [score(self.model_, encoded) for encoded in stream]
         return np.concatenate([np.zeros((0, len(self.classes_)), np.float32), *parts])
 
     def _frame(self, chosen: csr_array) -> Any:
@@ -316,145 +314,25 @@ def load(path: str | os.PathLike[str], *, trust_code: bool = False) -> TaxoCapsC
     return TaxoCapsClassifier.load(path, trust_code=trust_code)
 
 
-Form = Literal["names", "single", "matrix", "frame"]
+_CHUNK = 256
+"""Documents that are encoded and scored together."""
 
-_FREE = ("labels", "validation", "decision", "training", "vocabulary", "vectors", "loss", "walks", "label_vectors")
-"""What may differ from the classifier to start from, whose words are taken as they are."""
-
-_NO_LABELS = "no document carries a label; there is nothing to learn"
-
-
-@dataclass(frozen=True)
-class Targets:
-    """The labels of documents.
-
-    Attributes:
-        form: The form they came in, in which predictions are given back.
-        classes: The labels of the columns.
-        labels: CSR [documents, L] of bool.
-        columns: The columns of a frame, in its order.
-        config: How names were understood.
-    """
-
-    form: Form
-    classes: Classes
-    labels: Any
-    columns: tuple[str, ...] = ()
-    config: LabelConfig | None = None
-
-
-def read_targets(
-    y: Any, taxonomy: Taxonomy | None, config: LabelConfig, *, known: Classes | None = None, more: Sequence[str] = ()
-) -> Targets:
-    """Read labels in any form.
-
-    Args:
-        y: Lists of names; or one name for each document; or an indicator matrix, dense or sparse, whose columns are
-            all labels of the taxonomy, in its order, or `known`; or an indicator DataFrame with named columns.
-        taxonomy: The labels there are; None makes those of `y` a flat list.
-        config: How names are understood.
-        known: The columns, if they are fixed already; other labels have none.
-        more: Labels that get a column though no document may carry them.
-
-    Raises:
-        CorpusError: For a label that is not in the taxonomy, or a matrix that does not fit it.
-    """
-    if hasattr(y, "columns") and hasattr(y, "to_numpy"):
-        return _from_frame(y, taxonomy, config, known, more)
-    if _is_matrix(y):
-        return _from_matrix(y, taxonomy, config, known)
-    if y is None:
-        raise CorpusError("every text needs its labels; got none")
-    form: Form = "single" if len(y) and all(isinstance(labels, str) for labels in y) else "names"
-    return _from_names(
-        form, [_as_names(labels, index) for index, labels in enumerate(y)], taxonomy, config, known, more
-    )
-
-
-def _is_matrix(y: Any) -> bool:
-    return bool(issparse(y) or (isinstance(y, np.ndarray) and y.ndim == 2 and y.dtype.kind in "biuf"))
-
-
-def _from_names(
-    form: Form,
-    lists: Sequence[tuple[str, ...]],
-    taxonomy: Taxonomy | None,
-    config: LabelConfig,
-    known: Classes | None,
-    more: Sequence[str],
-) -> Targets:
-    if known is not None:
-        ids = LabelResolver(known.taxonomy).resolve_all(lists)
-        return Targets(form, known, label_matrix(ids, known.names, known.taxonomy, config.ancestors), config=config)
-    if taxonomy is None:
-        given = set(more).union(*lists)
-        if not given:
-            raise CorpusError(_NO_LABELS)
-        taxonomy = Taxonomy.from_edges((), labels=sorted(given))
-    resolved = resolve_labels(lists, taxonomy, config.unknown)
-    names = collect_classes([*resolved.labels, more], resolved.taxonomy, config.ancestors)
-    if not names:
-        raise CorpusError(_NO_LABELS)
-    classes = Classes(names, resolved.taxonomy)
-    matrix = label_matrix(resolved.labels, names, resolved.taxonomy, config.ancestors)
-    return Targets(form, classes, matrix, config=config)
-
-
-def _from_frame(
-    y: Any, taxonomy: Taxonomy | None, config: LabelConfig, known: Classes | None, more: Sequence[str]
-) -> Targets:
-    columns = tuple(map(str, y.columns))
-    values = np.asarray(y.to_numpy(), bool)
-    lists = [tuple(columns[column] for column in np.flatnonzero(row)) for row in values]
-    unknown = [] if taxonomy is None or known is not None else [name for name in columns if name not in taxonomy]
-    if taxonomy is not None and unknown:
-        if config.unknown == "error":
-            raise CorpusError(
-                f"the column {unknown[0]!r} is not in the taxonomy; correct it, or set labels.unknown to add or drop"
-            )
-        taxonomy = taxonomy.with_labels(unknown) if config.unknown == "add" else taxonomy
-    # Every column of the frame is a label of the model, even where no document of a fold carries it.
-    named = [name for name in columns if taxonomy is None or name in taxonomy]
-    found = _from_names("frame", lists, taxonomy, config, known=known, more=(*more, *named))
-    if known is None and not values.any():
-        raise CorpusError(_NO_LABELS)
-    return Targets("frame", found.classes, found.labels, columns, config)
-
-
-def _as_names(labels: Any, index: int) -> tuple[str, ...]:
-    if labels is None:
-        return ()
-    names = [labels] if isinstance(labels, str) else list(labels) if isinstance(labels, Iterable) else [labels]
-    for name in names:
-        if not isinstance(name, str):
-            raise CorpusError(
-                f"labels[{index}] must be names; got {name!r}; give text, or an indicator matrix as an array"
-            )
-    return tuple(map(str, names))
-
-
-def _from_matrix(y: Any, taxonomy: Taxonomy | None, config: LabelConfig, known: Classes | None) -> Targets:
-    matrix = csr_array(y).astype(bool)
-    matrix.eliminate_zeros()
-    is_new = known is None
-    if known is None:
-        tree = taxonomy or Taxonomy.from_edges((), labels=list(map(str, range(matrix.shape[1]))))
-        known = Classes(tree.names, tree)
-    if matrix.shape[1] != len(known):
-        raise CorpusError(
-            f"a label matrix has a column for each of the {len(known)} labels of the taxonomy, in its order; "
-            f"got {matrix.shape[1]} columns"
-        )
-    if is_new and not matrix.nnz:
-        raise CorpusError(_NO_LABELS)
-    if config.ancestors == "add":
-        matrix = csr_array(matrix @ known.closure)
-    matrix.sort_indices()
-    return Targets("matrix", known, matrix, config=config)
+_MAY_DIFFER = (
+    "labels",
+    "validation",
+    "decision",
+    "training",
+    "vocabulary",
+    "vectors",
+    "loss",
+    "walks",
+    "label_vectors",
+)
+"""Sections that may differ from those of the classifier to start from; its words are kept, whatever these say."""
 
 
 def _check_options(options: Mapping[str, Any]) -> None:
-    """Refuse what decides a run of the command line, but not this classifier."""
+    """Refuse options that only the command line has."""
     for key in options:
         section = key.replace("__", ".").partition(".")[0]
         if section == "seed":
@@ -485,24 +363,49 @@ def _documents(texts: Sequence[Content]) -> Iterator[Document]:
     return (Document(text) if isinstance(text, str) else Document(tokens=tuple(text)) for text in texts)
 
 
+def _flat_options(config: ModelConfig) -> dict[str, Any]:
+    """The options of a model as flat parameters, such as `linear__C`."""
+    options: dict[str, Any] = {}
+    for section, values in config.as_mapping().items():
+        if isinstance(values, dict):
+            options |= {f"{section}__{key}": value for key, value in values.items()}
+        elif section != "scorer":
+            options[section] = values
+    return options
+
+
+def _validation_examples(validation: tuple[Sequence[Content], Any], scorer: Scorer, context: FitContext) -> Examples:
+    texts, y = validation
+    if not len(texts):
+        raise CorpusError("there are no validation documents; leave them out, and some training ones are held out")
+    labels = read_targets(y, None, scorer.config.labels, known=scorer.classes).labels
+    return _examples(_check_texts(texts), labels, scorer.encoder, context, "validation documents")
+
+
 def _examples(
     texts: Sequence[Content], labels: Any, encoder: DocumentEncoder, context: FitContext, stage: str
 ) -> Examples:
-    """Encode texts into a store in the folder of the run, and read it from there."""
+    """Encode texts into a store in the folder of the run, and read them from there."""
     _check_lengths(texts, labels)
     if not len(texts):
         raise CorpusError("there are no documents to learn from")
-    folder = context.folder / "stores" / stage.split(maxsplit=1)[0]
+    part = stage.split(maxsplit=1)[0]
+    folder = context.folder / "stores" / part
     folder.mkdir(parents=True, exist_ok=True)
-    cache = context.folder / "tokens" / stage.split(maxsplit=1)[0]
-    reports: Any = {"progress": context.progress, "tell": context.tell}
-    write_store(_documents(texts), encoder, folder, cache=cache, stage=stage, **reports)
-    documents: EncodedDocuments = open_store(folder, encoder)
-    return Examples(documents, labels)
+    write_store(
+        _documents(texts),
+        encoder,
+        folder,
+        cache=context.folder / "tokens" / part,
+        stage=stage,
+        progress=context.progress,
+        tell=context.tell,
+    )
+    return Examples(open_store(folder, encoder), labels)
 
 
 class _PrintedProgress:
-    """Progress as lines on standard error, one when a stage begins or ends."""
+    """Prints progress to standard error: a line when a stage begins, and one when it ends."""
 
     def __init__(self) -> None:
         self._stage = ""

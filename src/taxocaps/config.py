@@ -13,7 +13,6 @@ validation serves the command line, Python and HTTP.
 """
 
 import dataclasses
-import difflib
 import hashlib
 import json
 import tomllib
@@ -33,7 +32,7 @@ from pydantic import (
 )
 from pydantic.fields import FieldInfo
 
-from taxocaps.errors import ConfigError, FileError
+from taxocaps.errors import ConfigError, FileError, nearest
 from taxocaps.untrusted import check_depth, load_yaml, read_bounded
 
 __all__ = [
@@ -87,7 +86,7 @@ class SearchAmong(tuple[Any, ...]):
     __slots__ = ()
 
     def __new__(cls, *values: Any) -> Self:
-        """Make it of the values."""
+        """Collect the values."""
         return super().__new__(cls, values)
 
 
@@ -262,7 +261,7 @@ def _parts(cls: type[Config], schema: dict[str, Any]) -> Iterable[tuple[dict[str
 
 
 def _sections(cls: type[Config]) -> dict[str, str]:
-    """What the sections of a configuration say of themselves, by name."""
+    """The summaries of the sections of a configuration, by name."""
     kinds = {name: field.annotation for name, field in cls.model_fields.items()}
     return {name: _summary(kind) for name, kind in kinds.items() if isinstance(kind, type) and issubclass(kind, Config)}
 
@@ -327,8 +326,8 @@ def _unknown_key(cls: type[Config], place: str, name: str, beside: Iterable[str]
     key = _key(place, name)
     siblings = [_key(place, field) for field in cls.model_fields]
     known = {one.lower(): one for one in (*_keys(cls, place), *siblings, *(() if place else beside))}
-    nearest = difflib.get_close_matches(key.lower(), known, n=1, cutoff=0.4)
-    hint = f"did you mean {known[nearest[0]]}?" if nearest else f"allowed: {', '.join(siblings)}"
+    close = nearest(key.lower(), known, likeness=0.4)
+    hint = f"did you mean {known[close]}?" if close else f"allowed: {', '.join(siblings)}"
     return f"unknown configuration key {key}; {hint}"
 
 

@@ -138,11 +138,17 @@ def _escaped(character: str) -> str:
     return character.encode("unicode_escape", "surrogatepass").decode("ascii")
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """What a user may have meant by an unknown name; names that are very long, or among very many, are not compared.
+def nearest(name: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
+    """The known name that a user probably meant by an unknown one, if any is similar enough.
+
+    Args:
+        name: The unknown name.
+        known: The known names; very long ones, and those after the first ten thousand, are not compared.
+        likeness: How similar the names must be, from 0 to 1.
 
     >>> nearest("txet", ["id", "text"])
     'text'
     """
     compared = (one for one in islice(known, _MOST_COMPARED) if len(one) <= _LONGEST_COMPARED)
-    return next(iter(difflib.get_close_matches(name[:_LONGEST_COMPARED], compared, n=1)), None)
+    found = difflib.get_close_matches(name[:_LONGEST_COMPARED], compared, n=1, cutoff=likeness)
+    return next(iter(found), None)

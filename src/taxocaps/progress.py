@@ -1,4 +1,4 @@
-"""How long work tells its caller where it stands, without knowing who listens."""
+"""Progress reports: how long work tells its caller where it stands, without knowing who listens."""
 
 import time
 from typing import Protocol
@@ -25,17 +25,17 @@ def silent(stage: str, done: int, total: int | None = None, note: str = "") -> N
 
 
 class Pace:
-    """How fast work goes: documents a second and, where the size of the whole is known, the time to go."""
+    """The pace of long work: documents per second and, if the size of the whole is known, the remaining time."""
 
     def __init__(self, size: int | None = None) -> None:
-        """Begin now; `size` is that of all work, in the unit of `add`."""
+        """Start the clock; `size` is the size of all work, in the same unit as in `add`."""
         self.documents = 0
         self._size = size
         self._begin = time.monotonic()
         self._done = self._new = self._new_documents = 0
 
     def add(self, documents: int, size: int, *, is_new: bool = True) -> None:
-        """Some documents are done; those that an earlier run did say nothing about the speed of this one."""
+        """Count finished documents; those of an earlier run (not `is_new`) do not count for the speed of this one."""
         self.documents += documents
         self._done += size
         if is_new:
@@ -44,13 +44,13 @@ class Pace:
 
     @property
     def speed(self) -> str:
-        """The speed so far, for people; empty if nothing was done."""
+        """The speed so far as text; empty if nothing was done."""
         seconds = time.monotonic() - self._begin
         return f"{self._new_documents / seconds:,.0f} documents/s" if self._new_documents and seconds else ""
 
     @property
     def note(self) -> str:
-        """The speed so far and the time to go, as far as they are known."""
+        """The speed so far and the remaining time, as far as they are known."""
         if not self._size or not self._new:
             return self.speed
         left = max(0, self._size - self._done) / self._new * (time.monotonic() - self._begin)

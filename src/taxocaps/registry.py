@@ -6,7 +6,6 @@ A package adds to a registry by an entry point of its group, such as in its `pyp
     coverage = "my_package.metrics:coverage"
 """
 
-import difflib
 import warnings
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -14,7 +13,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
-from taxocaps.errors import ConfigError, MissingExtraError, TaxoCapsError
+from taxocaps.errors import ConfigError, MissingExtraError, TaxoCapsError, nearest
 
 __all__ = ["Registry", "import_extra"]
 
@@ -94,8 +93,8 @@ class Registry(Mapping[str, T], Generic[T]):
         """
         if name in self:
             return name
-        nearest = difflib.get_close_matches(name, list(self), n=1)
-        hint = f"did you mean {nearest[0]}?" if nearest else f"there are {', '.join(self)}"
+        close = nearest(name, self)
+        hint = f"did you mean {close}?" if close else f"there are {', '.join(self)}"
         raise ConfigError(f"no {self.noun} is called {name!r}; {hint}")
 
     @cached_property

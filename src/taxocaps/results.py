@@ -1,4 +1,4 @@
-"""What users get: predictions, model cards and reports, the same types for Python, the command line, HTTP and pages."""
+"""The results that users see: predictions, model cards and reports; shared by Python, command line, HTTP and pages."""
 
 import dataclasses
 import math
@@ -26,15 +26,16 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class ScoredLabel:
-    """A label of a document.
+    """A label that a document gets.
 
     Attributes:
-        label: Its id.
+        label: The id of the label.
         name: Its name in the language of the model; the id if it has none.
         score: Its probability.
-        paths: All paths to it from below the root of the taxonomy, the shortest first and at most 20, as ids.
-        unseen: Whether it is given by its name alone: no training document carries it nor, if ancestors are added, a
-            label below it.
+        paths: The paths of ids that lead to it from the top of the taxonomy, the root left out; the shortest first, at
+            most 20.
+        unseen: Whether the label is given by its name alone: no training document carries it or, if ancestors are
+            added, a label below it.
     """
 
     label: str
@@ -44,7 +45,7 @@ class ScoredLabel:
     unseen: bool = False
 
     def as_dict(self) -> dict[str, Any]:
-        """The label as it is written to JSONL; `unseen` stands there only if it is true."""
+        """The label as it is written to JSONL; `unseen` is left out unless it is true."""
         found = {
             "label": self.label,
             "name": self.name,
@@ -61,8 +62,8 @@ class Prediction:
     Attributes:
         id: The document's id; its position, counted from 1, if it has none.
         labels: Its labels.
-        warning: Why there are none, if the text has no words.
-        is_calibrated: Whether scores are probabilities; a model of few documents has none.
+        warning: Why it has no labels, if its text has no words.
+        is_calibrated: Whether scores are probabilities; a model of very few documents gives none.
     """
 
     id: str
@@ -71,20 +72,20 @@ class Prediction:
     is_calibrated: bool = True
 
     def as_dict(self) -> dict[str, Any]:
-        """The prediction as it is written to JSONL; `is_calibrated` stands there only if it is false."""
+        """The prediction as it is written to JSONL; `is_calibrated` is left out unless it is false."""
         found = {"id": self.id, "labels": [one.as_dict() for one in self.labels]}
         warning = {"warning": self.warning} if self.warning else {}
         return {**found, **warning, **({} if self.is_calibrated else {"is_calibrated": False})}
 
     def _repr_html_(self) -> str:
-        rows = [(bar(one.score), one.name, one.label, " › ".join((*one.paths[:1], ())[0])) for one in self.labels]
-        return table(
-            ("score", "name", "label", "path"), rows, f"{self.id}{': ' * bool(self.warning)}{self.warning or ''}"
-        )
+        paths = (" › ".join(one.paths[0]) if one.paths else "" for one in self.labels)
+        rows = [(bar(one.score), one.name, one.label, path) for one, path in zip(self.labels, paths, strict=True)]
+        caption = f"{self.id}: {self.warning}" if self.warning else self.id
+        return table(("score", "name", "label", "path"), rows, caption)
 
 
 class Predictions(Iterator[Prediction]):
-    """The predictions of a stream of documents, one after the other as they are found; or all of them as a frame."""
+    """An iterator over the predictions for a stream of documents, which can also be turned into a data frame."""
 
     def __init__(self, predictions: Iterable[Prediction]) -> None:
         """Wrap a stream."""
@@ -94,13 +95,13 @@ class Predictions(Iterator[Prediction]):
         return next(self._predictions)
 
     def to_pandas(self) -> Any:
-        """What is left of the stream as a pandas frame, a row a document: `id`, `labels`, `names`, `scores`."""
+        """The remaining predictions as a pandas frame, one row per document: `id`, `labels`, `names`, `scores`."""
         import pandas as pd
 
         return pd.DataFrame(self._columns())
 
     def to_polars(self) -> Any:
-        """What is left of the stream as a polars frame; see `to_pandas`."""
+        """The remaining predictions as a polars frame; see `to_pandas`."""
         import polars as pl
 
         texts = pl.List(pl.String)
@@ -119,13 +120,13 @@ class Predictions(Iterator[Prediction]):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How good a member of a joined model is, or all of them together, on documents that were not learned from.
+    """How good a member of a joined model, or the joined model itself, is on documents that were not learned from.
 
     Attributes:
         name: The name of the member.
         micro_f1: Its micro-F1.
         macro_f1: Its macro-F1.
-        is_used: Whether it takes part; the others did better without it if not.
+        is_used: Whether the joined model uses it; False if the other members do better without it.
     """
 
     name: str
@@ -136,11 +137,11 @@ class Standing:
 
 @dataclass(frozen=True)
 class FitReport:
-    """What fitting came to.
+    """The history of a fit.
 
     Attributes:
-        epochs: Epochs that were trained.
-        best_epoch: The one that was kept.
+        epochs: The number of epochs trained.
+        best_epoch: The epoch whose weights were kept.
         history: The metrics of every epoch.
         standings: The members of a joined model, and the joined model last, with their out-of-fold metrics.
     """
@@ -157,8 +158,8 @@ class Interim:
 
     Attributes:
         step: The number of the epoch or fold, from 1.
-        micro_f1: On documents that were not learned from, with the best threshold for all labels.
-        macro_f1: The mean over labels with that threshold.
+        micro_f1: The micro-F1 on documents that were not learned from, with the best common threshold.
+        macro_f1: The macro-F1 with that threshold.
     """
 
     step: int
@@ -168,14 +169,14 @@ class Interim:
 
 @dataclass(frozen=True)
 class Trial:
-    """One try of a search for better options.
+    """A trial of a search for better options.
 
     Attributes:
         number: Its number, from 0.
-        state: Whether it came to its end, was given up early because it was worse than most, or failed.
-        options: The options that were searched, by key.
-        score: How good it was; of one that was given up as far as it came, None if it failed.
-        steps: Epochs or folds that it took; those of all members of a joined model.
+        state: Whether it is complete, was stopped early because it was worse than most (pruned), or failed.
+        options: The values of the options that are searched, by key.
+        score: The value of the metric; the last one before a pruned trial was stopped, None if the trial failed.
+        steps: The number of epochs or folds; in a joined model, those of all members together.
         seconds: How long it took.
         error: Why it failed.
     """
@@ -191,19 +192,19 @@ class Trial:
 
 @dataclass(frozen=True)
 class Tuning:
-    """What a search for better options came to.
+    """The result of a search for better options.
 
     Attributes:
-        out: Its folder.
+        out: The folder of the search.
         model: The name of the model.
-        metric: What is to be great: `micro-f1` or `macro-f1`.
-        measured_on: What it was measured on.
-        space: What was searched, by key, in words.
-        trials: All trials that are finished, in order.
-        best: The best one.
-        given: The one with the options as they were given, if they lie in the space.
-        importance: How much of the differences between trials each option explains, the most important first; the
-            shares sum to 1. Empty with too few trials to tell.
+        metric: The metric that is maximized: `micro-f1` or `macro-f1`.
+        measured_on: The documents on which it was measured, in words.
+        space: The values that were searched, in words, by key of the option.
+        trials: All finished trials, in order.
+        best: The best trial.
+        given: The trial with the options as they were given, if they lie in the space.
+        importance: The share of the differences between trials that each option explains, the most important first;
+            the shares sum to 1. Empty if there are too few trials to tell.
         config: The best options as a YAML file for `train --config`.
     """
 
@@ -224,28 +225,28 @@ class ModelCard:
     """What a model is and how good it is.
 
     Attributes:
-        name: What it is called: its folder, or the model's name before it is saved.
+        name: The name of its folder or, before it is saved, that of the model.
         model: The name of the model, such as "SVM".
         preset: The preset it was trained with.
         seed: The random seed.
         labels: The number of labels it can give.
         language: The language of its texts.
         hierarchy: What it does about ancestors.
-        rule: How it chooses labels.
-        at_least: Labels that every document gets.
-        takes_best: Whether it gives the best labels of a document instead of those above their thresholds.
-        is_calibrated: Whether its scores are probabilities; a model of few documents has none.
+        rule: The decision rule by which it chooses labels.
+        at_least: The number of labels that every document gets at least.
+        takes_best: Whether it gives a document its best labels instead of those above their thresholds.
+        is_calibrated: Whether its scores are probabilities; a model of very few documents gives none.
         parameters: The number of learned weights.
-        epochs: Epochs that were trained; 0 for models without epochs.
-        best_epoch: The one that was kept.
-        documents: Documents of each part of the corpus.
+        epochs: The number of epochs trained; 0 for models without epochs.
+        best_epoch: The epoch whose weights were kept.
+        documents: The number of documents of each part of the corpus.
         standings: The members of a joined model, and the joined model last, with their out-of-fold metrics.
-        rare_labels: Labels with only one or two training documents, and their number.
+        rare_labels: Labels with only one or two training documents, and how many these are.
         validation: Metrics on the validation documents, as `Evaluation.as_dict` gives them; None if not known.
         is_out_of_fold: Whether these are training documents, each labelled by a model that has not learned from it.
         test: Metrics on the test documents.
-        version: Some digits that a model trained anew would not have; empty before it is saved.
-        written: The day on which it was saved, such as 2026-05-31, by the time of its files; empty before that.
+        version: A short hash, different for every trained model; empty before it is saved.
+        written: The date on which it was saved, such as 2026-05-31; empty before that.
     """
 
     name: str
@@ -279,11 +280,11 @@ class TaxonomyLabel:
     Attributes:
         label: Its id.
         name: Its name.
-        level: How far it is from a root.
-        parents: The labels above it.
-        threshold: The score from which on it is given; None if the model has no score for it.
-        alternatives: Its other names: alternative ones, those in other languages, and notations.
-        hidden: Names by which it is found, but which are not shown, such as misspellings.
+        level: Its depth below the root.
+        parents: The labels directly above it.
+        threshold: The least score with which the model gives it; None if the model has no score for it.
+        alternatives: Its other names: alternative names, names in other languages, and notations.
+        hidden: Names by which it can be found, but which are not shown, such as misspellings.
     """
 
     label: str
@@ -305,7 +306,7 @@ class TaxonomyView:
 
 
 def plain(value: Any) -> Any:
-    """Any result as JSON has it: dataclasses as dicts, keys as text, and None for numbers that are not finite.
+    """Any result as plain JSON values: dataclasses become dicts, keys text, and numbers that are not finite None.
 
     >>> plain({"f1": float("nan"), "counts": (1, 2), ("train", "test"): 3})
     {'f1': None, 'counts': [1, 2], 'train + test': 3}

@@ -12,7 +12,7 @@ from campaigns.mutations import mutate
 
 from taxocaps.encoding.documents import DocumentEncoder
 from taxocaps.encoding.encoders import TokensConfig
-from taxocaps.encoding.store import write_store
+from taxocaps.encoding.store_writer import write_store
 from taxocaps.graph.config import GraphConfig
 from taxocaps.scorers.persistence import save_model
 from taxocaps.text.pipeline import TextConfig

@@ -149,6 +149,17 @@ def test_labelling_with_a_linear_model_loads_no_heavy_library(linear_model, toy_
     assert python(code, "predict", linear_model, *words).splitlines()[-1] == "0 []"
 
 
+def test_labelling_with_a_network_loads_neither_the_training_loop_nor_the_compiler_of_torch(toy_model):
+    code = (
+        "import sys\n"
+        "from taxocaps.cli.main import main\n"
+        "try:\n    main(sys.argv[1:])\n"
+        "except SystemExit as end:\n"
+        "    print(end.code, [name for name in ('torch', 'torch._dynamo', 'lightning') if name in sys.modules])\n"
+    )
+    assert python(code, "predict", toy_model, "--text", "A goal.").splitlines()[-1] == "0 ['torch']"
+
+
 WRONG = """
 import resource, sys
 from taxocaps.cli.main import main

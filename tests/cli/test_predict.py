@@ -11,8 +11,10 @@ import sys
 
 import pytest
 
+from taxocaps.cli.predict import show_prediction
 from taxocaps.corpus.shards import SHARD_DOCUMENTS
 from taxocaps.corpus.writers import write_documents
+from taxocaps.results import Prediction, ScoredLabel
 
 TEXT = "The striker scored for his club."
 
@@ -43,7 +45,7 @@ def test_a_file_to_standard_output_or_to_a_file(run, toy_model, toy_files, tmp_p
     code, nothing, err = run("predict", toy_model, toy_files.documents, "--output", path)
     assert (code, nothing) == (0, "")
     assert path.read_text() == out
-    assert "12 documents labelled" in err
+    assert "12 documents: " in err
     assert run("predict", toy_model, toy_files.documents, "-o", path, "--quiet") == (0, "", "")
     code, out, err = run("predict", toy_model, toy_files.documents, "-o", path, "--json")
     assert (code, err) == (0, "")
@@ -97,6 +99,7 @@ BAD = {
     "no processes": (["FILE", "--jobs", "0", "-o", "x.jsonl"], "--jobs"),
     "no such files": (["none-*.jsonl"], "none-*.jsonl: no file matches"),
     "a field that is there anyway": (["FILE", "-o", "x.jsonl", "--keep", "id"], "--keep id: the output has a field"),
+    "a spreadsheet": (["FILE", "-o", "x.xlsx"], "x.xlsx: labels are not written as .xlsx; use .jsonl, .parquet, .csv"),
     "two formats": (["FILE", "-o", "x.jsonl", "--output-format", "parquet"], "the suffix says another format"),
 }
 
@@ -188,7 +191,7 @@ def test_a_folder_of_labels_with_kept_fields_and_a_summary(run, toy_model, toy_f
     first = toy_files.documents
     code, _, err = run("predict", toy_model, first, first, "--keep", "split", "-o", f"{tmp_path}/out/", "--jobs", "1")
     assert code == 0
-    assert "12 documents labelled with " in err
+    assert "12 documents: " in err
     assert "documents/s)" in err
     (part,) = (tmp_path / "out").glob("part-*.jsonl")
     assert [row["split"] for row in rows(part.read_text())] == [
@@ -215,16 +218,27 @@ def on_terminal(*arguments):
     return b"".join(parts).decode().replace("\r", "")
 
 
-def test_on_a_terminal_labels_are_shown_for_people(toy_model, toy_files):
+def test_labels_with_uris_are_shown_by_their_names(capsys):
+    sport, ball = "http://example.org/sport", "http://example.org/sport/ball"
+    labels = (ScoredLabel(sport, "Sport", 0.9, ((sport,),)), ScoredLabel(ball, "Ball games", 0.8, ((sport, ball),)))
+    show_prediction(Prediction("7", labels))
+    shown = capsys.readouterr().out
+    assert "in Sport" in shown
+    assert "http" not in shown
+
+
+def test_on_a_terminal_labels_are_shown_for_people(toy_linear_model, toy_files):
     texts = ("--text", "The goalkeeper saved the penalty.", "--text", "...")
-    lines = on_terminal("predict", toy_model, *texts, "--top-k", "3", "--hierarchy", "add-ancestors").splitlines()
+    lines = on_terminal(
+        "predict", toy_linear_model, *texts, "--top-k", "3", "--hierarchy", "add-ancestors"
+    ).splitlines()
     assert (lines[0], lines[-2]) == ("1", "2")
     assert len(lines) >= 6
     assert all(re.match(r"  [█▏▎▍▌▋▊▉ ]{12} +[01]\.\d\d  \S", line) for line in lines[1:-2])
     assert any(line.rstrip().endswith(" in Sport") or " in Science" in line for line in lines[1:-2])
     assert lines[-1] == "  the text has no words that the model reads"
-    assert json.loads(on_terminal("predict", toy_model, "--text", "goal", "--json"))["id"] == "1"
-    shown = on_terminal("predict", toy_model, toy_files.documents, "--split", "dev", "--at-least", "1")
+    assert json.loads(on_terminal("predict", toy_linear_model, "--text", "goal", "--json"))["id"] == "1"
+    shown = on_terminal("predict", toy_linear_model, toy_files.documents, "--split", "dev", "--at-least", "1")
     assert len([line for line in shown.splitlines() if not line.startswith(" ")]) == 2
 
 

@@ -278,15 +278,21 @@ def test_the_latest_documents_are_for_the_test(check_refused, run, news, tmp_pat
 
 
 def test_labels_may_be_paths(run, tmp_path):
-    lines = [{"text": f"dogs bark {n}", "labels": ["animals/dogs" if n % 2 else "plants/trees"]} for n in range(12)]
+    lines = [
+        {"text": f"dogs bark {n}", "labels": [["animals/dogs", "plants/trees", "plants/ferns"][n % 3]]}
+        for n in range(12)
+    ]
     (tmp_path / "pets.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    options = ("--model", "svm", "--set", "bag.min_documents=1", "--path-separator", "/", "--out", tmp_path / "model")
-    assert run("train", tmp_path / "pets.jsonl", *options, "--quiet") == (0, "", "")
+    options = ("--model", "svm", "--set", "bag.min_documents=1", "--out", tmp_path / "model")
+    code, _, err = run("train", tmp_path / "pets.jsonl", *options)
+    assert (code, "labels look like paths: --path-separator '/' makes a tree of them" in err) == (0, True)
+    options = (*options, "--path-separator", "/", "--overwrite", "--quiet")
+    assert run("train", tmp_path / "pets.jsonl", *options) == (0, "", "")
     code, out, _ = run("predict", tmp_path / "model", "--text", "dogs bark 3", "--at-least", "1")
     names = {label["label"]: label["name"] for label in json.loads(out)["labels"]}
     assert code == 0
     assert names.keys() & {"animals", "plants"}
-    assert set(names.values()) & {"dogs", "trees"}
+    assert set(names.values()) & {"dogs", "trees", "ferns"}
 
 
 def test_existing_places(check_refused, train, toy_model, toy_files, tmp_path):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn.preprocessing import MultiLabelBinarizer
 
-from taxocaps.corpus.labels import Classes, LabelConfig, collect_classes, count_unseen, label_matrix, resolve_labels
+from taxocaps.corpus.labels import Classes, LabelConfig, collect_classes, label_matrix, resolve_labels
 from taxocaps.errors import ConfigError, CorpusError, TaxonomyError
 from taxocaps.taxonomy.terms import Term
 from taxocaps.taxonomy.tree import Taxonomy
@@ -76,7 +76,6 @@ def test_labels_without_a_column_leave_their_ancestors():
     matrix = label_matrix([("football",), ("tennis",)], ("sport", "tennis"), TREE, "add")
     assert matrix.toarray().tolist() == [[True, False], [True, True]]
     assert label_matrix([("football", "other")], ("sport",)).nnz == 0
-    assert count_unseen([("football", "other"), ("other", "other", "sport")], ("sport",)) == {"football": 1, "other": 2}
 
 
 @pytest.mark.parametrize("lists", [[], [None], [()], [("x",)]])
@@ -178,7 +177,6 @@ def test_a_name_of_several_labels_is_ambiguous():
 def test_counts_are_documents(lists):
     expected = Counter(label for labels in lists for label in set(labels) if label in "xyz")
     assert resolve_labels(lists, TREE, "drop").unknown == dict(expected)
-    assert count_unseen(lists, TREE.names) == dict(expected)
 
 
 @pytest.mark.parametrize("options", [{"ancestors": "yes"}, {"unknown": "ignore"}])

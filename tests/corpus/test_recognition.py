@@ -79,8 +79,13 @@ def test_quotes_that_are_part_of_the_text(write):
         ("id,text,labels", ("text", "labels", "id")),
         ("ID,Body,Category", ("Body", "Category", "ID")),
         ("doc_id,title,abstract,topics", ("title,abstract", "topics", "doc_id")),
+        ("Title,Abstract,Subject headings", ("Title,Abstract", "Subject headings", "id")),
         ("title,text,tags", ("text", "tags", "id")),
         ("headline,label", ("headline", "label", "id")),
+        ("Ticket,Subject,Description,Category", ("Subject,Description", "Category", "id")),
+        ("Ticket,Subject,Description", ("Subject,Description", "labels", "id")),
+        ("title,abstract,subject", ("title,abstract", "subject", "id")),
+        ("text,subject", ("text", "subject", "id")),
         ("a,b,c", ("b", "labels", "id")),
     ],
 )
@@ -91,12 +96,19 @@ def test_columns(write, names, expected):
     assert (found.text_field, found.labels_field, found.id_field) == expected
 
 
+def test_what_is_given_as_text_is_not_taken_for_labels(write):
+    path = write("d.csv", "topic,abstract\nx,y\n")
+    assert recognised(path, CorpusConfig(text_field="topic,abstract")).labels_field == "labels"
+
+
 def test_what_is_given_is_taken(write):
     path = write("d.csv", "text,body,labels,topics\nx,y,a,b;c\n")
     (found,) = read(path, text_field="body", labels_field="topics", label_separator="|")
     assert (found.text, found.labels) == ("y", ("b;c",))
     with pytest.raises(TaxoCapsError, match=r"no field 'boddy'.*did you mean 'body'"):
         read(path, text_field="boddy")
+    with pytest.raises(TaxoCapsError, match=r"no field 'topiks' with the ids.*did you mean 'topics'.*--id-field"):
+        read(path, id_field="topiks")
 
 
 @pytest.mark.parametrize(

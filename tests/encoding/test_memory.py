@@ -8,7 +8,8 @@ import pytest
 
 from taxocaps.corpus.document import Document
 from taxocaps.encoding.documents import DocumentEncoder
-from taxocaps.encoding.store import open_store, write_store
+from taxocaps.encoding.store import open_store
+from taxocaps.encoding.store_writer import write_store
 from taxocaps.text.pipeline import TextConfig
 
 MAPS = Path("/proc/self/smaps")

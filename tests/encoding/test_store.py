@@ -11,7 +11,8 @@ import taxocaps.text.vocabulary
 from taxocaps.corpus.document import Document
 from taxocaps.encoding.documents import DocumentEncoder
 from taxocaps.encoding.encoders import TokensConfig
-from taxocaps.encoding.store import TokenCache, is_store, open_store, read_manifest, write_store
+from taxocaps.encoding.store import is_store, open_store, read_manifest
+from taxocaps.encoding.store_writer import TokenCache, write_store
 from taxocaps.encoding.words import count_words, vocabulary_ids
 from taxocaps.errors import GraphError, StoreError
 from taxocaps.graph.config import GraphConfig

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from taxocaps.corpus.document import Document
-from taxocaps.encoding.store import write_store
+from taxocaps.encoding.store_writer import write_store
 from taxocaps.errors import ConfigError, CorpusError, ModelError
 from taxocaps.explanations import explain as explain_module
 from taxocaps.explanations.explain import ExplainOptions, explain_document, explain_encoded
@@ -171,8 +171,8 @@ def test_if_nothing_is_given_the_nearest_miss_is_explained(learnt):
 
 
 def test_the_best_few_have_no_thresholds(learnt):
-    decision = learnt.config.decision.replace(rule="top-k", k=2)
-    model = replace(learnt, config=learnt.config.replace(decision=decision))
+    decision = learnt.config.decision.replace(k=2)
+    model = replace(learnt, config=learnt.config.replace(decision=decision), rule="top-k")
     found = explained(model, TEXT)
     assert {one.threshold for one in found.labels} == {None}
     assert sum(one.is_given for one in found.labels) >= 2

@@ -125,6 +125,7 @@ def _write(path, name, count):
             store.add([say(f"{name}-{number}", "add", f"label {number}", reviewer=name)])
 
 
+@pytest.mark.slow
 def test_processes_write_at_once_and_none_loses_anything(tmp_path):
     path = tmp_path / "store.sqlite"
     context = multiprocessing.get_context("spawn")

@@ -167,6 +167,7 @@ def test_the_text_is_tinted_where_its_words_are(visit):
         ({"warning": "no words", "labels": (), "reasons": (), "graph": None, "matrix": None}, []),
     ],
 )
+@pytest.mark.slow
 def test_the_page_says_what_the_model_has_not(visit, changes, parts):
     page = visit(explanation_page(explanation(**changes)))
     lines = page.locator(".absent").all_inner_texts()

@@ -58,6 +58,7 @@ def test_no_text_can_start_a_script():
     assert "default-src 'none'" in page
 
 
+@pytest.mark.slow
 def test_findings_are_shown_and_can_be_looked_through(visit):
     page = visit(review_page(REVIEW, "corpus.jsonl"))
     assert page.locator("#suspects tbody tr").count() == 50
@@ -83,12 +84,14 @@ def test_findings_are_shown_and_can_be_looked_through(visit):
 
 
 @pytest.mark.parametrize("width", [360, 1200])
+@pytest.mark.slow
 def test_the_page_is_no_wider_than_the_window(visit, width):
     page = visit(review_page(REVIEW, "corpus.jsonl"))
     page.set_viewport_size({"width": width, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.slow
 def test_a_clean_corpus_has_an_empty_page(visit):
     nothing = dict.fromkeys(("suspects", "copies", "wordless", "foreign", "missing_children", "rare", "unused"), ())
     page = visit(review_page(replace(REVIEW, **nothing, confused=(), next=(), curve=None), "corpus.jsonl"))

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from taxocaps import __version__
 from taxocaps.metrics.evaluation import evaluate
-from taxocaps.report.tables import evaluation_markdown, evaluation_tables, model_card
+from taxocaps.report.tables import evaluation_markdown, evaluation_tables, model_card, quality_table
 from taxocaps.results import ModelCard
 
 NAMES = ("[red]rare[/red]", "often", "a label whose name is much longer than any window would like to show in full")
@@ -82,6 +82,14 @@ def test_levels_have_a_table(evaluation):
     assert rows[0] == ["level", "labels", "support", "precision", "recall", "F1", "macro", "F1"]
     assert [row[:3] for row in rows[1:]] == [["1", "2", "5"], ["2", "1", "1"]]
     assert rows[2][3:] == ["0.5000", "1.0000", "0.6667", "0.6667"]
+
+
+def test_levels_that_no_document_has_labels_of_are_left_out_of_the_short_table():
+    matrix = csr_array(np.array([[False, True], [False, True]]))
+    found = evaluate(matrix, matrix, names=("top", "low"), levels=(1, 2))
+    shown = printed(quality_table(found))
+    assert "level 2, 1 label" in shown
+    assert "level 1" not in shown
 
 
 def test_labels_are_shown_on_demand_the_most_frequent_first(evaluation):

@@ -124,6 +124,7 @@ def test_no_label_can_start_a_script_and_no_network_is_needed():
     assert not [tag for tag, attributes in seen if tag in ("link", "img", "iframe") or {"src", "href"} & {*attributes}]
 
 
+@pytest.mark.slow
 def test_rare_labels_are_listed_and_scores_that_are_no_probabilities_are_told(visit):
     arguments = given()
     page = visit(training_page(**arguments))

@@ -31,6 +31,7 @@ def test_no_text_can_start_a_script():
     assert page.count("<script") == page.count("</script>") == 2
 
 
+@pytest.mark.slow
 def test_the_search_is_shown(visit):
     page = visit(tuning_page(TUNING))
     assert page.locator("#trials tbody tr").count() == 4
@@ -46,6 +47,7 @@ def test_the_search_is_shown(visit):
         assert words in page.locator(place).text_content()
 
 
+@pytest.mark.slow
 def test_a_single_trial_is_enough(visit):
     few = Tuning(**{**vars(TUNING), "trials": TRIALS[:1], "best": TRIALS[0], "given": None, "importance": {}})
     page = visit(tuning_page(few))
@@ -53,6 +55,7 @@ def test_a_single_trial_is_enough(visit):
 
 
 @pytest.mark.parametrize("width", [360, 1200])
+@pytest.mark.slow
 def test_the_page_is_no_wider_than_the_window(visit, width):
     page = visit(tuning_page(TUNING))
     page.set_viewport_size({"width": width, "height": 800})

@@ -11,7 +11,8 @@ from taxocaps.encoding.bag import BagConfig, BagOfWords
 from taxocaps.encoding.documents import DocumentEncoder
 from taxocaps.reviewing.batch import choose_next, latent_vectors, name_scores, next_batch, unmet_labels
 from taxocaps.scorers.base import Examples, FitContext, make_scorer
-from taxocaps.scorers.model import ModelName, fit_model
+from taxocaps.scorers.fitting import fit_model
+from taxocaps.scorers.model import ModelName
 from taxocaps.taxonomy import Taxonomy
 from taxocaps.text.pipeline import TextConfig
 

@@ -296,6 +296,7 @@ def test_damaged_trees_are_noticed(model, tmp_path):
         ({"members": {"length": {"scorer": "linear"}}}, "a member cannot have this name"),
         ({"members": {"../one": {"scorer": "linear"}}}, "a member cannot have this name"),
         ({"members": {"one": {"scorer": "joined"}}}, "a joined model cannot be a member"),
+        ({"members": {"one": {"scorer": "linear", "text": {"stop_words": "none"}}}}, "members read texts alike"),
         ({"members": {"one": {}}}, r"members\.one must name its kind of scorer"),
         ({"members": {"one": {"scorer": "linear", "bag": {"features": "letters"}}}}, r"bag\.features must be one of"),
     ],

@@ -15,6 +15,7 @@ from taxocaps.errors import CorpusError
 from taxocaps.metrics.calibration import calibration_error
 from taxocaps.metrics.classification import flat_metrics
 from taxocaps.results import ScoredLabel
+from taxocaps.scorers import fitting
 from taxocaps.scorers import model as module
 from taxocaps.scorers.base import SCORERS, Examples, FitContext
 from taxocaps.scorers.decision import (
@@ -25,7 +26,8 @@ from taxocaps.scorers.decision import (
     HeldOut,
     fit_calibration,
 )
-from taxocaps.scorers.model import FittedModel, ModelName, fit_model, hold_out
+from taxocaps.scorers.fitting import fit_model, hold_out
+from taxocaps.scorers.model import FittedModel, ModelName
 from taxocaps.taxonomy.terms import Term
 from taxocaps.taxonomy.tree import Taxonomy
 from taxocaps.text.pipeline import TextConfig
@@ -47,9 +49,8 @@ def model(keywords):
         config = keywords.Config(decision=DecisionConfig(**decision))
         thresholds = np.array([0.5, 0.5, 0.5, 0.2], np.float32)
         curves = calibration or Calibration()
-        return FittedModel(
-            NAME, config, keywords(config, TOPICS), curves, thresholds, hierarchy, np.array(counts, np.int64)
-        )
+        scorer, rule = keywords(config, TOPICS), decision.get("rule", "global")
+        return FittedModel(NAME, config, scorer, curves, thresholds, hierarchy, rule, np.array(counts, np.int64))
 
     return make
 
@@ -153,7 +154,8 @@ def test_predictions_have_names_in_the_language_of_the_model_and_all_paths(keywo
     config = keywords.Config(text=TextConfig(language="de"))
     classes = Classes(("trade", "energy", "oil"), taxonomy)
     thresholds, counts = np.full(3, 0.5, np.float32), np.ones(3, np.int64)
-    fitted = FittedModel(NAME, config, keywords(config, classes), Calibration(2.0), thresholds, "as-is", counts)
+    scorer, curves = keywords(config, classes), Calibration(2.0)
+    fitted = FittedModel(NAME, config, scorer, curves, thresholds, "as-is", "global", counts)
     scores = np.array([[0.1, 0.2, 0.9]], np.float32)
     (found,) = fitted.predictions([Document("oil", id="7")], scores)
     assert found.as_dict() == {
@@ -304,7 +306,7 @@ ONE_EACH = [["oil"], ["grain"], ["art"], ["oil"], ["art"]] * 15
 
 def test_documents_with_one_label_each_get_their_best_one(learn):
     model, examples = learn(TEXTS, ONE_EACH, hierarchy="as-is")
-    assert (model.config.decision.rule, model.card().takes_best) == ("one", True)
+    assert (model.rule, model.card().takes_best) == ("one", True)
     own = model.own_scores(examples.documents)
     chosen = model.choose(own).toarray()
     assert (chosen.sum(axis=1) == 1).all()
@@ -315,7 +317,7 @@ def test_documents_with_one_label_each_get_their_best_one(learn):
 def test_their_ancestors_come_with_the_best_of_the_lowest_labels(learn):
     lists = [[*labels, *(["trade"] if labels[0] != "art" else [])] for labels in ONE_EACH]
     model, _ = learn(TEXTS, lists)
-    assert (model.hierarchy, model.config.decision.rule) == ("add-ancestors", "one")
+    assert (model.hierarchy, model.rule) == ("add-ancestors", "one")
     own = np.array([[0.9, 0.2, 0.3, 0.4], [0.9, 0.5, 0.3, 0.4]], np.float32)  # trade, oil, grain, art
     assert model.classes.label_lists(model.choose(own)) == [("art",), ("trade", "oil")]
 
@@ -331,11 +333,11 @@ def test_their_ancestors_come_with_the_best_of_the_lowest_labels(learn):
     ids=["two labels", "no label", "a label that others go below", "the same label everywhere"],
 )
 def test_other_documents_get_what_reaches_its_threshold(learn, lists):
-    assert learn(TEXTS, lists)[0].config.decision.rule == "global"
+    assert learn(TEXTS, lists)[0].rule == "global"
 
 
 def test_a_rule_that_was_asked_for_is_kept_though_documents_have_one_label_each(learn):
-    assert learn(TEXTS, ONE_EACH, rule="per-label")[0].config.decision.rule == "per-label"
+    assert learn(TEXTS, ONE_EACH, rule="per-label")[0].rule == "per-label"
 
 
 def test_unseen_labels_count_in_an_evaluation(learn):
@@ -359,7 +361,8 @@ def leaves(keywords):
         config = keywords.Config()
         thresholds = np.full(2, 0.5, np.float32)
         counts = np.ones(2, np.int64)
-        return FittedModel(NAME, config, keywords(config, DEEP), Calibration(), thresholds, hierarchy, counts)
+        scorer = keywords(config, DEEP)
+        return FittedModel(NAME, config, scorer, Calibration(), thresholds, hierarchy, "global", counts)
 
     return make
 
@@ -702,7 +705,7 @@ def test_where_scores_would_fill_the_memory_documents_are_held_out(toys, small_c
         )
 
     assert fit("folds").metrics["is_out_of_fold"]
-    monkeypatch.setattr(module, "_MOST_CELLS", 3 * len(toys.classes))
+    monkeypatch.setattr(fitting, "_MOST_CELLS", 3 * len(toys.classes))
     held_out = fit("held-out")
     assert not held_out.metrics["is_out_of_fold"]
     assert held_out.validation.documents <= 3

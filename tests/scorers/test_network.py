@@ -14,7 +14,8 @@ from torch import nn
 
 from taxocaps.config import Config
 from taxocaps.corpus.labels import Classes, label_matrix
-from taxocaps.encoding.store import open_store, write_store
+from taxocaps.encoding.store import open_store
+from taxocaps.encoding.store_writer import write_store
 from taxocaps.errors import CorpusError, ModelError
 from taxocaps.metrics.calibration import logistic, logit
 from taxocaps.nn.network import Estimate, Network, Sizes, word_embedding
@@ -23,7 +24,8 @@ from taxocaps.nn.words_matrix import WordsMatrixConfig, WordsMatrixNetwork
 from taxocaps.scorers import network as network_module
 from taxocaps.scorers.base import Examples, FitContext
 from taxocaps.scorers.decision import count_labels
-from taxocaps.scorers.model import ModelName, fit_model
+from taxocaps.scorers.fitting import fit_model
+from taxocaps.scorers.model import ModelName
 from taxocaps.scorers.network import NetworkScorer, describe_memory
 from taxocaps.scorers.persistence import load_model, save_model
 from taxocaps.taxonomy.embedding import train_label_vectors

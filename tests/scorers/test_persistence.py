@@ -231,6 +231,8 @@ SLIPS = {
     "a list of curves": lambda content: content.update(calibration=[1.0, 0.0]),
     "no calibration": lambda content: content.pop("calibration"),
     "hierarchy": lambda content: content.update(hierarchy="add-ancestor"),
+    "another rule": lambda content: content.update(rule="per-label"),
+    "no rule": lambda content: content.pop("rule"),
     "too high": lambda content: content["thresholds"].update({"Tennis": 7}),
     "null": lambda content: content["thresholds"].update({"Tennis": None}),
     "text": lambda content: content["thresholds"].update({"Tennis": "high"}),

@@ -18,7 +18,8 @@ from taxocaps.catalogue.presets import encoding_config, model_config
 from taxocaps.corpus.document import Document
 from taxocaps.encoding.documents import DocumentEncoder
 from taxocaps.encoding.pieces import EncoderConfig
-from taxocaps.encoding.store import open_store, write_store
+from taxocaps.encoding.store import open_store
+from taxocaps.encoding.store_writer import write_store
 from taxocaps.errors import ConfigError, MissingExtraError, StoreError
 from taxocaps.explanations.explain import explain_document
 from taxocaps.nn.contextual import PieceReader, Special, window_starts
@@ -169,7 +170,7 @@ def test_a_store_keeps_vectors_and_an_interrupted_one_reads_them_again(contextua
     folder, cache = tmp_path / "store", tmp_path / "cache"
     folder.mkdir()
     with monkeypatch.context() as patch:
-        patch.setattr("taxocaps.encoding.store._StoreWriter.manifest", lambda self: 1 / 0)
+        patch.setattr("taxocaps.encoding.store_writer._StoreWriter.manifest", lambda self: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             write_store(documents, encoder, folder, cache=cache)
     with monkeypatch.context() as patch:

@@ -449,6 +449,7 @@ def many_labels(folder, edges, names):
     write_json(folder, "labels.json", dict.fromkeys(names, 1))
     decision = {
         "hierarchy": "add-ancestors",
+        "rule": "global",
         "calibration": {"slopes": 1.0, "intercepts": 0.0},
         "thresholds": dict.fromkeys(names, 0.9),
     }

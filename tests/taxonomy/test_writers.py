@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import rdflib
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taxocaps.errors import FileError, TaxonomyError
@@ -81,27 +81,23 @@ def read_back(taxonomy, name):
 
 
 @pytest.mark.parametrize("name", ["x.tsv", "x.hier", "x.tsv.gz"])
-@settings(deadline=None, max_examples=60)
 @given(taxonomy=taxonomies(PLAIN_NAMES))
 def test_line_formats_give_back_what_was_written(name, taxonomy):
     assert read_back(taxonomy, name) == taxonomy
 
 
 @pytest.mark.parametrize("name", ["x.json", "x.yaml", "x.ttl", "x.json.zst", "x.yaml.xz"])
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(taxonomy=taxonomies(ANY_NAMES))
 def test_other_formats_give_back_any_name(name, taxonomy):
     assert read_back(taxonomy, name) == taxonomy
 
 
 @pytest.mark.parametrize("name", ["x.json", "x.yaml", "x.ttl"])
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(taxonomy=named_taxonomies())
 def test_names_of_all_kinds_and_languages_come_back(name, taxonomy):
     assert read_back(taxonomy, name) == taxonomy
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(taxonomy=named_taxonomies())
 def test_flat_nodes_are_read_back_by_both_readers(taxonomy):
     text = json.dumps(flat_nodes(taxonomy), ensure_ascii=False)

@@ -111,10 +111,15 @@ def test_without_patience_training_goes_on(run):
 
 def test_the_weights_of_the_best_epoch_are_left(run, examples):
     wild = {"learning_rate": 10.0, "schedule": "constant", "warmup": 0.0}
-    report, objective = run(epochs=6, **wild)
-    assert report.history[-1]["micro_f1"] < best_f1(report)  # or the test would show nothing
+    # Where a wild training goes depends on the processor, too; one whose last epoch is the best would show nothing.
+    for seed in range(10):
+        report, objective = run(folder=f"seed {seed}", epochs=6, seed=seed, **wild)
+        if report.history[-1]["micro_f1"] < best_f1(report):
+            break
+    else:
+        pytest.fail("the last epoch was always the best")
     assert micro_f1(objective, examples(11, seed=1)) == pytest.approx(best_f1(report), abs=1e-6)
-    shorter = run(folder="shorter", epochs=report.best_epoch, **wild)[1]
+    shorter = run(folder="shorter", epochs=report.best_epoch, seed=seed, **wild)[1]
     assert_same_weights(weights_of(shorter), weights_of(objective))
 
 

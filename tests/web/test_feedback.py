@@ -12,6 +12,7 @@ from taxocaps.corpus.readers import CorpusConfig
 from taxocaps.errors import CorpusError
 from taxocaps.feedback import read_corrections
 from taxocaps.feedback.store import Correction, FeedbackStore
+from taxocaps.results import TaxonomyLabel, TaxonomyView
 from taxocaps.workflows.serve import arrange_queue, read_queue
 
 GOAL = {"id": "goal", "text": "The striker scored two goals for his club.", "fields": {"title": "Sport"}}
@@ -93,8 +94,8 @@ def test_all_corrections_of_a_request_or_none(running, say):
 @pytest.mark.parametrize(
     ("change", "status", "message"),
     [
-        ({"label": "Chess"}, 422, "no label of this name"),
-        ({"label": "Topics"}, 422, "no label of this name"),  # the root
+        ({"label": "Chess"}, 422, "no label with this id"),
+        ({"label": "Topics"}, 422, "no label with this id"),  # the root
         ({"label": None}, 422, "add needs label"),
         ({"suggested": []}, 422, "add has no suggested"),
         ({"undoes": "k"}, 422, "add has no undoes"),
@@ -113,6 +114,24 @@ def test_what_is_refused(running, change, status, message):
     answer = running.client.post("/v1/feedback", json={"corrections": [given]})
     assert (answer.status_code, message in answer.json()["error"]["message"]) == (status, True), answer.text
     assert running.client.get("/v1/feedback").json()["events"] == []
+
+
+def test_the_place_of_an_unknown_label_is_named(running, say):
+    answer = say("done", suggested=["Tennis", "Chess"])
+    assert (answer.status_code, answer.json()["error"]["field"]) == (422, "corrections[0].suggested[1]")
+
+
+@pytest.mark.parametrize(
+    ("roots", "givable"),
+    [(("Sport", "Science"), set()), (("Sport",), {"Sport"})],
+    ids=["several labels at the top", "a single one that documents carry"],
+)
+def test_labels_at_the_top_of_the_taxonomy_can_be_given(serve, model, roots, givable):
+    labels = tuple(TaxonomyLabel(name, name, 1, (), 0.5 if name in givable else None) for name in roots)
+    running = serve(replace(model, taxonomy=TaxonomyView("news", roots, labels)))
+    given = {"key": "k1", "verdict": "add", "reviewer": "ann", "document": GOAL, "label": "Sport"}
+    answer = running.client.post("/v1/feedback", json={"corrections": [given]})
+    assert answer.status_code == 200, answer.text
 
 
 def test_numbers_that_json_does_not_have_are_refused(running):

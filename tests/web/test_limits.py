@@ -68,6 +68,7 @@ def is_well(running):
     return answer.json()["predictions"][0]["labels"][0]["label"] == "good"
 
 
+@pytest.mark.slow
 def test_64_megabytes_are_refused_and_others_go_on(serve, slate):
     running = serve(slate.served())
     answers = []

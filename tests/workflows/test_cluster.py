@@ -215,6 +215,7 @@ def test_batches_of_columns_get_labels(model):
         labeller({"text": []})
 
 
+@pytest.mark.slow
 def test_processes_never_load_ray(tmp_path, model):
     source = write(tmp_path / "all.jsonl", 10)
     code = (

@@ -35,6 +35,15 @@ def test_findings_name_what_may_be_wrong(files):
     assert checked.corpus.label_counts["cat"] == 2
 
 
+def test_a_table_without_a_known_column_of_labels_is_told(tmp_path):
+    (tmp_path / "d.csv").write_text("text,Themen\nharbour cargo,sea\n")
+    first, *_ = check_corpus([tmp_path / "d.csv"]).findings
+    assert first.startswith(f"{tmp_path / 'd.csv'}: no field is known to hold labels; the fields are: 'text', 'Themen'")
+    assert first.endswith("--labels-field")
+    found = check_corpus([tmp_path / "d.csv"], config=CorpusConfig(labels_field="Themen"))
+    assert not any("--labels-field" in one for one in found.findings)
+
+
 def test_one_file_is_parted_by_its_split_field(tmp_path):
     path = tmp_path / "all.jsonl"
     path.write_text(

@@ -42,10 +42,11 @@ import torch
 
 import taxocaps.training.trainer as trainer
 import taxocaps.workflows.train as workflow
+import taxocaps.workflows.training_data as data
 from taxocaps.workflows.config import resolve_run_config
 
 given = json.loads(Path(sys.argv[1]).read_text())
-out, fit = Path(given["out"]), workflow.fit_model
+out, fit = Path(given["out"]), data.fit_model
 
 def keep(*arguments):
     model = fit(*arguments)
@@ -54,7 +55,7 @@ def keep(*arguments):
     (out.parent / f"maps-{out.name}-{rank}").write_text(Path("/proc/self/maps").read_text())
     return model
 
-workflow.fit_model = keep
+data.fit_model = keep
 # One process that adds up the gradients of two batches before each step does what two processes do.
 trainer.Trainer = functools.partial(trainer.Trainer, accumulate_grad_batches=given["accumulate"])
 options = resolve_run_config(options=given["options"])

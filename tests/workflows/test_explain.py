@@ -43,7 +43,7 @@ def test_documents_by_id_and_by_place(toy_files, tmp_path):
 
 
 BAD = {
-    "unknown id": ('{"text": "x"}\n', "7", "no document has the id '7'"),
+    "unknown id": ('{"text": "x"}\n', "7", "no document has the id '7'; none has an id, only a position"),
     "several": ('{"text": "x"}\n{"text": "y"}\n', None, "has several documents; choose one of them with --id"),
     "none": ("", None, "contains no documents"),
 }

@@ -8,6 +8,7 @@ import pytest
 from taxocaps.classifier import TaxoCapsClassifier
 from taxocaps.corpus.readers import read_documents
 from taxocaps.corpus.writers import write_documents
+from taxocaps.errors import CorpusError
 from taxocaps.scorers.persistence import load_model
 from taxocaps.taxonomy import Taxonomy, Term, write_taxonomy
 from taxocaps.workflows.corpus import check_corpus
@@ -52,6 +53,17 @@ def test_training_with_names_is_training_with_ids(coded, toy_files, tmp_path):
         f"labels of documents: {counts['preferred']} by preferred name, {counts['alternative']} by alternative name"
     ]
     assert json.loads((tmp_path / "ids" / "metrics.json").read_text())["label_names"] == {"id": sum(counts.values())}
+
+
+@pytest.mark.parametrize("position", [1, 130, 260])
+def test_an_unknown_label_is_found_in_its_file_and_its_name_is_guessed(tmp_path, position):
+    (tmp_path / "labels.tsv").write_text("all\tc1\tHarbours\nall\tc2\tWheat\n")
+    rows = [f"cargo{number} vessel,Harbours" if number % 2 else f"crop{number} grain,Wheat" for number in range(260)]
+    rows[position - 1] = "ships,Harbuors"
+    (tmp_path / "d.csv").write_text("\n".join(["text,labels", *rows]))
+    wanted = rf"d\.csv: document {position}: the label 'Harbuors' is not in the taxonomy \(nearest: 'Harbours'\)"
+    with pytest.raises(CorpusError, match=wanted):
+        train(tmp_path / "d.csv", tmp_path / "out", taxonomy=tmp_path / "labels.tsv", model="SVM", split_by="auto")
 
 
 def test_evaluation_with_names_is_evaluation_with_ids(coded, toy_files, tmp_path):

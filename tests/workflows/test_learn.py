@@ -100,6 +100,18 @@ def test_many_corrections_are_fitted_with_thresholds_and_compared_out_of_fold(co
     assert load_model(model).counts.sum() == 135
 
 
+@pytest.mark.parametrize(("corrections", "way"), [(4, "kept"), (45, "anew")])
+def test_corrections_with_several_labels_end_the_rule_of_one_label_each(corpus, trained, corrections, way):
+    model = trained()
+    text = "cargo vessel crew port harvest crop farmer field"
+    assert load_model(model).rule == "one"
+    assert len(labels_of(model, text)) == 1
+    both = [Document(f"{text} {text}", f"b{number}", ("ships", "wheat")) for number in range(corrections)]
+    assert learn(model, feedback(corpus, both)).way == way
+    assert load_model(model).rule == "global"
+    assert labels_of(model, text) == {"ships", "wheat"}
+
+
 def test_few_corrections_are_compared_out_of_fold_if_there_are_no_test_documents(corpus, trained):
     model = trained()
     # Nobody can know these labels without having seen the document itself: out of fold nothing is gained.
@@ -116,6 +128,26 @@ def test_ancestors_that_nobody_carries_do_not_count(corpus):
     found = learn(corpus / "model", feedback(corpus, documents(3, 4, "c"))).comparison
     assert found.before.micro_f1 == pytest.approx(report.test.flat.micro.f1)
     assert found.before.macro_f1 == pytest.approx(report.test.flat.macro.f1)
+
+
+@pytest.mark.parametrize(("corrections", "way"), [(6, "kept"), (45, "anew")])
+def test_ancestors_of_suggestions_are_not_learned_if_training_documents_carry_none(corpus, corrections, way):
+    """Reviewers keep the ancestors that a model adds; as labels they would be wrong in all other documents."""
+    (corpus / "labels.tsv").write_text("all\tgoods\ngoods\twheat\ngoods\tgold\nall\tships\n")
+    files = TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv", test=corpus / "test.jsonl")
+    train(files, corpus / "model", model="SVM")
+    corrected = [
+        Document(one.text, one.id, (*one.labels, *(["goods"] if one.labels != ("ships",) else ())))
+        for one in documents(corrections, 3, "c")
+    ]
+    alone, told = Document("zebu zebu", "z", ("goods",)), []
+    report = learn(corpus / "model", feedback(corpus, [*corrected, alone]), tell=told.append)
+    learned = load_model(corpus / "model")
+    assert (report.way, report.is_replaced, learned.hierarchy) == (way, True, "add-ancestors")
+    assert "goods" not in learned.classes.names
+    assert learned.metrics["test"]["flat"]["micro"]["f1"] == report.comparison.after.micro_f1 > 0.9
+    assert labels_of(corpus / "model", "harvest crop farmer") == {"wheat", "goods"}
+    assert [line for line in told if line.startswith("'goods' is not learned from 1 corrected document:")]
 
 
 def test_a_worse_model_replaces_none_unless_told(corpus, trained):

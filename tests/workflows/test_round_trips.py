@@ -12,6 +12,7 @@ from taxocaps.taxonomy.terms import Term
 from taxocaps.taxonomy.tree import Taxonomy
 from taxocaps.taxonomy.writers import write_taxonomy
 from taxocaps.workflows.encode import encode
+from taxocaps.workflows.explain import explain
 from taxocaps.workflows.predict import predict, predict_file
 from taxocaps.workflows.train import train
 
@@ -77,8 +78,9 @@ def test_documents_without_ids_have_their_positions_and_fields_are_kept(folder, 
     predict_file(folder / "model", folder / "new.jsonl", tmp_path / "t.csv", corpus=corpus)
     with (tmp_path / "t.csv").open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["id", "text", "labels", "scores", "note"]
+    assert list(rows[0]) == ["id", "text", "labels", "names", "scores", "note"]
     assert (rows[1]["id"], rows[1]["labels"], rows[1]["note"]) == ("2", "trade;corn", "x")
+    assert rows[0]["names"] == "trade;Maritime"
 
 
 def test_a_table_for_spreadsheets_comes_back_as_documents(folder, tmp_path):
@@ -87,6 +89,12 @@ def test_a_table_for_spreadsheets_comes_back_as_documents(folder, tmp_path):
     back, source = (list(read_documents(path)) for path in (tmp_path / "labels.csv", folder / "train.jsonl"))
     assert [(one.id, one.text) for one in back] == [(one.id, one.text) for one in source]
     assert [one.labels for one in back] == [("trade", *one.labels) for one in source]
+
+
+def test_a_label_is_explained_by_its_name(folder):
+    by_name, by_id = (explain(folder / "model", WORDS["sea"], labels=[one]) for one in ("maritime", "sea"))
+    assert by_name == by_id
+    assert by_id.reasons[0].label == "sea"
 
 
 def test_a_store_has_nothing_to_show_to_people(folder, tmp_path):

@@ -1,12 +1,11 @@
 """All models by name: the thirteen variants of the paper (its Table 2) and the twenty methods it compares with."""
 
 import dataclasses
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from taxocaps.errors import ConfigError
+from taxocaps.errors import ConfigError, nearest
 from taxocaps.nn.networks import NETWORKS
 from taxocaps.registry import Registry
 from taxocaps.scorers.base import SCORERS
@@ -370,8 +369,8 @@ def find_model(name: str) -> ModelSpec:
         if theirs.lower() == wanted:
             return describe(theirs)
     names = {one.lower(): one for one in (*(model.name for model in MODELS), *external)}
-    nearest = difflib.get_close_matches(wanted, names, n=1)
-    hint = f"did you mean {names[nearest[0]]}?" if nearest else f"there are {', '.join(names.values())}"
+    close = nearest(wanted, names)
+    hint = f"did you mean {names[close]}?" if close else f"there are {', '.join(names.values())}"
     raise ConfigError(f"no model is called {name!r}; {hint}")
 
 

@@ -1,6 +1,5 @@
 """Named settings: the paper's own for its three data sets, the best here, and a quick one."""
 
-import difflib
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
@@ -10,7 +9,7 @@ from taxocaps.catalogue.models import ModelSpec, find_model
 from taxocaps.config import Config, merge, seconds
 from taxocaps.encoding.encoders import ENCODERS
 from taxocaps.encoding.pieces import EncoderConfig
-from taxocaps.errors import ConfigError, MissingExtraError
+from taxocaps.errors import ConfigError, MissingExtraError, nearest
 from taxocaps.scorers.base import SCORERS, ModelConfig
 from taxocaps.text.pipeline import TextConfig
 
@@ -134,8 +133,8 @@ def _has_more_time(spec: ModelSpec, given: Mapping[str, Any]) -> bool:
 
 def _preset(spec: ModelSpec, name: str) -> Mapping[str, Any]:
     if name not in PRESETS:
-        nearest = difflib.get_close_matches(name, PRESETS, n=1)
-        hint = f"did you mean {nearest[0]}?" if nearest else f"there are {', '.join(PRESETS)}"
+        close = nearest(name, PRESETS)
+        hint = f"did you mean {close}?" if close else f"there are {', '.join(PRESETS)}"
         raise ConfigError(f"no preset is called {name!r}; {hint}")
     if PRESETS[name] and not spec.has_presets:
         raise ConfigError(

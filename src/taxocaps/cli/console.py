@@ -9,7 +9,7 @@ import json
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,17 @@ if TYPE_CHECKING:
     from taxocaps.workflows.config import CorpusConfig
     from taxocaps.workflows.sources import Input
 
-__all__ = ["console", "print_json", "say", "shown_progress", "tell", "tell_recognised", "to_json"]
+__all__ = [
+    "console",
+    "print_json",
+    "resumable",
+    "say",
+    "shown_progress",
+    "tell",
+    "tell_recognised",
+    "tell_unless",
+    "to_json",
+]
 
 _SECONDS_BETWEEN_LINES = 5.0
 
@@ -60,6 +70,11 @@ def tell(message: str) -> None:
         typer.echo(printable(message), err=True)
 
 
+def tell_unless(silent: bool) -> Callable[[str], None]:
+    """Where the messages of a workflow go: to standard error, or nowhere."""
+    return (lambda message: None) if silent else tell
+
+
 def tell_recognised(documents: "Input", corpus: "CorpusConfig") -> None:
     """Say what was recognised in files, one line each, unless they are as files usually are."""
     from taxocaps.workflows.sources import recognised_lines
@@ -86,6 +101,16 @@ def to_json(value: Any, indent: int | None = None) -> str:
 
 _CONTROLS = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 """What a terminal may act upon, beyond what JSON escapes anyway: C1 codes, and what turns the direction of writing."""
+
+
+@contextlib.contextmanager
+def resumable(hint: Callable[[], str]) -> Iterator[None]:
+    """End a command that is interrupted by Ctrl-C with exit code 130, and a hint at how to continue."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        tell(f"interrupted{hint()}")
+        raise typer.Exit(130) from None
 
 
 @contextlib.contextmanager

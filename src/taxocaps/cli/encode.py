@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from taxocaps.cli.console import console, print_json, shown_progress, tell, tell_recognised
+from taxocaps.cli.console import console, print_json, resumable, shown_progress, tell, tell_recognised, tell_unless
 from taxocaps.cli.options import CORPUS_OPTIONS, Address, AsJson, Engine, Jobs, Quiet, matching, with_config
 
 if TYPE_CHECKING:
@@ -42,24 +42,21 @@ def encode(
     from taxocaps.workflows.encode import encode as run
     from taxocaps.workflows.folders import resume_hint
 
-    if not quiet and not as_json:
+    silent = quiet or as_json
+    if not silent:
         tell_recognised(corpus, config.corpus)
-    try:
-        with shown_progress(quiet or as_json) as progress:
-            report = run(
-                corpus,
-                out,
-                config,
-                overwrite=overwrite,
-                jobs=jobs,
-                engine=engine,
-                address=address,
-                progress=progress,
-                tell=(lambda message: None) if quiet or as_json else tell,
-            )
-    except KeyboardInterrupt:
-        tell(f"interrupted{resume_hint(out)}")
-        raise typer.Exit(130) from None
+    with resumable(lambda: resume_hint(out)), shown_progress(silent) as progress:
+        report = run(
+            corpus,
+            out,
+            config,
+            overwrite=overwrite,
+            jobs=jobs,
+            engine=engine,
+            address=address,
+            progress=progress,
+            tell=tell_unless(silent),
+        )
     if as_json:
         print_json(report)
     elif not quiet:

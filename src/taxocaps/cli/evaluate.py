@@ -14,6 +14,7 @@ from taxocaps.cli.options import (
     Engine,
     Jobs,
     Quiet,
+    TrustCode,
     matching,
     with_config,
 )
@@ -42,9 +43,7 @@ def evaluate(
         Path | None, typer.Option(help="With --predictions: the taxonomy, for hierarchical metrics and levels.")
     ] = None,
     per_label: Annotated[bool, typer.Option("--per-label", help="Show a line for every label.")] = False,
-    trust_code: Annotated[
-        bool, typer.Option("--trust-code", help="Let the model run code of its own, such as a tokenizer.")
-    ] = False,
+    trust_code: TrustCode = False,
     jobs: Jobs = None,
     engine: Engine = "processes",
     address: Address = None,
@@ -59,9 +58,10 @@ def evaluate(
     from taxocaps.report.tables import evaluation_tables
     from taxocaps.workflows.evaluate import evaluate as run
     from taxocaps.workflows.evaluate import evaluate_predictions
+    from taxocaps.workflows.trained_on import read_like
 
     if test and not quiet and not as_json:
-        tell_recognised(test, config)
+        tell_recognised(test, read_like(model, config))
     with shown_progress(quiet or as_json) as progress:
         if model is not None and test and predictions is None and truth is None:
             found = run(

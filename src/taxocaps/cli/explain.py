@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from taxocaps.cli.console import console, print_json, tell
-from taxocaps.cli.options import CORPUS_OPTIONS, MODEL_FOLDER, AsJson, Quiet, existing, with_config
+from taxocaps.cli.options import CORPUS_OPTIONS, MODEL_FOLDER, AsJson, Quiet, TrustCode, existing, with_config
 
 if TYPE_CHECKING:
     from taxocaps.workflows.config import CorpusConfig
@@ -31,7 +31,8 @@ def explain(
     ] = None,
     id: Annotated[str | None, typer.Option("--id", help="Which document of --input.")] = None,
     label: Annotated[
-        list[str] | None, typer.Option("--label", help="Explain this label, given or not; may be repeated.")
+        list[str] | None,
+        typer.Option("--label", help="Explain this label, by its id or name, given or not; may be repeated."),
     ] = None,
     near_misses: Annotated[
         int | None, typer.Option(help="How many labels that were not given are shown. Default: 5.")
@@ -40,9 +41,7 @@ def explain(
         str | None, typer.Option(help="The explainer: linear, occlusion or words-matrix. Default: that of the model.")
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write an HTML page that explains it all.")] = None,
-    trust_code: Annotated[
-        bool, typer.Option("--trust-code", help="Let the model run code of its own, such as a tokenizer.")
-    ] = False,
+    trust_code: TrustCode = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:

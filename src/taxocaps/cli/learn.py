@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from taxocaps.cli.console import console, print_json, say, shown_progress, tell
+from taxocaps.cli.console import console, print_json, resumable, say, shown_progress, tell_unless
 from taxocaps.cli.options import CORPUS_OPTIONS, MODEL_FOLDER, AsJson, Quiet, TrustCode, existing, with_config
 
 if TYPE_CHECKING:
@@ -67,20 +67,17 @@ def learn(
             say(f"{start}: the earlier model is back; the other one is {start}.before now")
         return
     silent = quiet or as_json
-    try:
-        with shown_progress(silent) as progress:
-            report = run(
-                start,
-                LearnFiles(feedback, train, test, out),
-                config,
-                anyway=anyway,
-                trust_code=trust_code,
-                progress=progress,
-                tell=(lambda message: None) if silent else tell,
-            )
-    except KeyboardInterrupt:
-        tell("interrupted; the model is as it was, and the same command continues")
-        raise typer.Exit(130) from None
+    hint = "; the model is as it was, and the same command continues"
+    with resumable(lambda: hint), shown_progress(silent) as progress:
+        report = run(
+            start,
+            LearnFiles(feedback, train, test, out),
+            config,
+            anyway=anyway,
+            trust_code=trust_code,
+            progress=progress,
+            tell=tell_unless(silent),
+        )
     if as_json:
         print_json(report)
     elif not quiet:
@@ -100,7 +97,7 @@ def _show(report: "LearnReport") -> None:
     table = Table(box=None, show_header=False)
     known = report.corrections - report.added
     table.add_row("corrections", f"{report.corrections:,}: {report.added:,} new documents, {known:,} known ones")
-    kept = {"kept": "kept; only what is below them was fitted", "anew": "fitted anew"}[report.way]
+    kept = {"kept": "kept, as few documents are new; weights were fitted again", "anew": "fitted anew"}[report.way]
     table.add_row("thresholds", kept)
     table.add_row("time", f"{report.seconds:.0f} s")
     console().print(table)

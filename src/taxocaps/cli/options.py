@@ -72,7 +72,9 @@ Address = Annotated[
     typer.Option(metavar="ADDRESS", help="The Ray cluster: auto, or ray://host:port. Default: one is started here."),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
-TrustCode = Annotated[bool, typer.Option("--trust-code", help="Let models run code of their own, such as a tokenizer.")]
+TrustCode = Annotated[
+    bool, typer.Option("--trust-code", help="Let the model run code of its own, such as a tokenizer.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 _DOCUMENTS = "Reading documents"

@@ -1,14 +1,13 @@
 """`taxocaps predict`: documents in, labels out."""
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from taxocaps.cli.console import console, print_json, shown_progress, tell, tell_recognised, to_json
+from taxocaps.cli.console import console, print_json, resumable, shown_progress, tell, tell_recognised, to_json
 from taxocaps.cli.options import (
     CORPUS_OPTIONS,
     MODEL_FOLDER,
@@ -17,6 +16,7 @@ from taxocaps.cli.options import (
     Engine,
     Jobs,
     Quiet,
+    TrustCode,
     matching,
     with_config,
 )
@@ -71,9 +71,7 @@ def predict(
     hierarchy: Annotated[
         Literal["as-is", "add-ancestors", "drop-orphans"] | None, typer.Option(help="What is done about ancestors.")
     ] = None,
-    trust_code: Annotated[
-        bool, typer.Option("--trust-code", help="Let the model run code of its own, such as a tokenizer.")
-    ] = False,
+    trust_code: TrustCode = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -87,6 +85,7 @@ def predict(
     """
     from taxocaps.workflows.predict import DecisionOptions, predict_file
     from taxocaps.workflows.predict import predict as run
+    from taxocaps.workflows.trained_on import read_like
 
     wanted: dict[str, Any] = {"top_k": top_k, "threshold": threshold, "at_least": at_least, "hierarchy": hierarchy}
     options = DecisionOptions.model_validate(wanted)
@@ -110,8 +109,9 @@ def predict(
     }
     corpus = config.replace(keep=keep) if keep is not None else config
     if not quiet and not as_json:
-        tell_recognised(source, corpus)
-    with _resumable(is_stream), shown_progress(quiet or as_json or is_stream) as progress:
+        tell_recognised(source, read_like(model, corpus))
+    hint = "" if is_stream else "; the same command continues from there"
+    with resumable(lambda: hint), shown_progress(quiet or as_json or is_stream) as progress:
         report = predict_file(model, source, output, options, corpus=corpus, progress=progress, show=show, **bulk)
     _show(report, "stream" if is_stream else "json" if as_json else "quiet" if quiet else "text")
 
@@ -134,9 +134,12 @@ def show_prediction(prediction: "Prediction") -> None:
     table.add_column(justify="right")
     table.add_column(no_wrap=True)
     table.add_column(style="dim")
+    names = {one.label: one.name for one in prediction.labels}
     for one in prediction.labels:
-        name = one.name if one.name == one.label else f"{one.name} ({one.label})"
-        table.add_row(Text(f"  {_bar(one.score)}", style="blue"), f"{one.score:.2f}", Text(name), Text(_place(one)))
+        is_plain = one.name == one.label or "://" in one.label  # URIs fill the line, and say nothing to people
+        name = one.name if is_plain else f"{one.name} ({one.label})"
+        place = Text(_place(one, names))
+        table.add_row(Text(f"  {_bar(one.score)}", style="blue"), f"{one.score:.2f}", Text(name), place)
     console().print(table)
 
 
@@ -149,21 +152,11 @@ def _bar(score: float) -> str:
     return f"{'█' * (eighths // 8)}{' ▏▎▍▌▋▊▉'[eighths % 8]}"[:_BAR].ljust(_BAR)
 
 
-def _place(label: "ScoredLabel") -> str:
-    """The labels above one, if there are any; of several ways to it the first."""
-    above = label.paths[0][:-1] if label.paths else ()
+def _place(label: "ScoredLabel", names: Mapping[str, str]) -> str:
+    """The labels above one by their names, as far as these are known; of several ways to it the first."""
+    above = [names.get(one, one) for one in (label.paths[0][:-1] if label.paths else ())]
     more = f" and {len(label.paths) - 1} more" if len(label.paths) > 1 else ""
     return f"in {' › '.join(above)}{more}" if above else ""
-
-
-@contextmanager
-def _resumable(is_stream: bool) -> Iterator[None]:
-    """Say what becomes of interrupted work."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        tell("interrupted" if is_stream else "interrupted; the same command continues from there")
-        raise typer.Exit(130) from None
 
 
 def _show(report: "PredictReport", how: str) -> None:
@@ -176,6 +169,6 @@ def _show(report: "PredictReport", how: str) -> None:
     speed = f" ({report.documents / report.seconds:,.0f} documents/s)" if report.seconds else ""
     skipped = f", {report.skipped:,} invalid records skipped" if report.skipped else ""
     tell(
-        f"{report.documents:,} documents labelled with {report.labels:,} labels, {report.without_labels:,} of them "
-        f"with nothing{skipped}, in {report.seconds:,.1f} s{speed}: {report.output}"
+        f"{report.documents:,} documents: {report.labels:,} labels in all, {report.without_labels:,} documents without "
+        f"any{skipped}, in {report.seconds:,.1f} s{speed}: {report.output}"
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from taxocaps.cli.console import console, print_json, shown_progress, tell
+from taxocaps.cli.console import console, print_json, resumable, shown_progress, tell_unless
 from taxocaps.cli.options import CORPUS_OPTIONS, MODEL_OPTIONS, AsJson, Quiet, TrustCode, existing, with_config
 
 if TYPE_CHECKING:
@@ -57,21 +57,16 @@ def review(
     from taxocaps.workflows.review import ReviewFiles
     from taxocaps.workflows.review import review as run
 
-    silent = quiet or as_json
-    try:
-        with shown_progress(silent) as progress:
-            found = run(
-                ReviewFiles(documents, taxonomy, pool, output, report),
-                config,
-                batch=batch,
-                trust_code=trust_code,
-                progress=progress,
-                tell=(lambda message: None) if silent else tell,
-            )
-    except KeyboardInterrupt:
-        target = report or output
-        tell(f"interrupted{resume_hint(target) if target else ''}")
-        raise typer.Exit(130) from None
+    silent, target = quiet or as_json, report or output
+    with resumable(lambda: resume_hint(target) if target else ""), shown_progress(silent) as progress:
+        found = run(
+            ReviewFiles(documents, taxonomy, pool, output, report),
+            config,
+            batch=batch,
+            trust_code=trust_code,
+            progress=progress,
+            tell=tell_unless(silent),
+        )
     if as_json:
         print_json(found)
     elif not quiet:

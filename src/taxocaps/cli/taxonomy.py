@@ -9,7 +9,7 @@ from taxocaps.cli.console import console, print_json, say
 from taxocaps.cli.options import AsJson, Quiet
 
 if TYPE_CHECKING:
-    from taxocaps.workflows.taxonomy import TaxonomyDifference, TaxonomyOptions, TaxonomyView, TreeLine
+    from taxocaps.workflows.taxonomy import TaxonomyDifference, TaxonomyOptions, TaxonomyOutline, TreeLine
 
 __all__ = ["app"]
 
@@ -151,12 +151,12 @@ def _options(
     return TaxonomyOptions(format, encoding, skos_label, language)
 
 
-def _show(view: "TaxonomyView") -> None:
+def _show(outline: "TaxonomyOutline") -> None:
     from rich.table import Table
 
-    for line in view.tree:
+    for line in outline.tree:
         _show_line(line)
-    numbers = view.statistics
+    numbers = outline.statistics
     table = Table(box=None, show_header=False, title="\nStatistics", title_justify="left")
     table.add_row("labels", f"{numbers.labels:,}")
     table.add_row("edges", f"{numbers.edges:,}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from taxocaps.cli.console import console, print_json, shown_progress, tell
+from taxocaps.cli.console import console, print_json, resumable, shown_progress, tell_unless
 from taxocaps.cli.options import (
     CORPUS_OPTIONS,
     MODEL_OPTIONS,
@@ -92,22 +92,19 @@ def train(
     if resume and overwrite:
         raise typer.BadParameter("--resume continues what --overwrite would delete; give one of them")
     silent, out = quiet or as_json, out or _folder_for(documents)
-    try:
-        with shown_progress(silent) as progress:
-            report = run(
-                TrainFiles(documents, taxonomy, dev, test, start, split_by),
-                out,
-                config,
-                existing="resume" if resume else "overwrite" if overwrite else "refuse",
-                keep=keep,
-                trust_code=trust_code,
-                progress=progress,
-                tell=(lambda message: None) if silent else tell,
-            )
-    except KeyboardInterrupt:
-        instead = " in place of --overwrite" if overwrite else ""
-        tell(f"interrupted; the same command with --resume{instead} continues from the last fold or epoch in {out}")
-        raise typer.Exit(130) from None
+    instead = " in place of --overwrite" if overwrite else ""
+    hint = f"; the same command with --resume{instead} continues from the last fold or epoch in {out}"
+    with resumable(lambda: hint), shown_progress(silent) as progress:
+        report = run(
+            TrainFiles(documents, taxonomy, dev, test, start, split_by),
+            out,
+            config,
+            existing="resume" if resume else "overwrite" if overwrite else "refuse",
+            keep=keep,
+            trust_code=trust_code,
+            progress=progress,
+            tell=tell_unless(silent),
+        )
     if report is None:  # another process speaks
         return
     if as_json:

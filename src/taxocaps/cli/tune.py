@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from taxocaps.cli.console import console, print_json, shown_progress, tell
+from taxocaps.cli.console import console, print_json, resumable, shown_progress, tell_unless
 from taxocaps.cli.options import CORPUS_OPTIONS, MODEL_OPTIONS, AsJson, Quiet, existing, with_config
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def tune(
             "may be repeated. Default: what the model declares.",
         ),
     ] = None,
-    metric: Annotated[Literal["micro-f1", "macro-f1"], typer.Option(help="What is to be great.")] = "micro-f1",
+    metric: Annotated[Literal["micro-f1", "macro-f1"], typer.Option(help="The metric to maximize.")] = "micro-f1",
     trials: Annotated[
         int | None,
         typer.Option(min=1, help="Trials in all, earlier runs included. Default: 30, or no limit with --time."),
@@ -65,26 +65,22 @@ def tune(
     from taxocaps.workflows.tune import tune as run
 
     silent = quiet or as_json
-    try:
-        with shown_progress(silent) as progress:
-            found = run(
-                train,
-                out,
-                config,
-                taxonomy=taxonomy,
-                dev=dev,
-                space=space or (),
-                metric=metric,
-                trials=trials,
-                time=time,
-                jobs=jobs,
-                overwrite=overwrite,
-                progress=progress,
-                tell=(lambda message: None) if silent else tell,
-            )
-    except KeyboardInterrupt:
-        tell("interrupted; the same command continues from there")
-        raise typer.Exit(130) from None
+    with resumable(lambda: "; the same command continues from there"), shown_progress(silent) as progress:
+        found = run(
+            train,
+            out,
+            config,
+            taxonomy=taxonomy,
+            dev=dev,
+            space=space or (),
+            metric=metric,
+            trials=trials,
+            time=time,
+            jobs=jobs,
+            overwrite=overwrite,
+            progress=progress,
+            tell=tell_unless(silent),
+        )
     if as_json:
         print_json(found)
     elif not quiet:

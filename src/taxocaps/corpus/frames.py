@@ -13,7 +13,7 @@ from typing import Any
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.readers import CorpusConfig, Record, check_table, to_document
 from taxocaps.corpus.recognition import recognise_rows
-from taxocaps.errors import CorpusError
+from taxocaps.errors import CorpusError, TaxoCapsError
 
 __all__ = ["as_path", "frame_documents", "is_frame"]
 
@@ -47,7 +47,11 @@ def as_path(given: Any) -> Iterator[Any]:
         path = Path(folder, "frame.jsonl")
         with path.open("w", encoding="utf-8") as file:
             file.writelines(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in _rows(frame=given))
-        yield path
+        try:
+            yield path
+        except TaxoCapsError as error:  # nobody but us knows the file
+            error.args = (str(error).replace(str(path), "the frame"),)
+            raise
 
 
 _RECOGNISED = 200

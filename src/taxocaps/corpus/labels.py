@@ -2,7 +2,7 @@
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, count
@@ -13,7 +13,7 @@ from pydantic import Field
 from taxocaps.config import Config
 from taxocaps.corpus.document import document_name
 from taxocaps.corpus.label_names import NAMED_BY, LabelMatch, LabelResolver, NamedBy
-from taxocaps.errors import ConfigError, CorpusError
+from taxocaps.errors import ConfigError, CorpusError, nearest
 from taxocaps.taxonomy.tree import Taxonomy
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ __all__ = [
     "ResolvedLabels",
     "UnknownLabels",
     "collect_classes",
-    "count_unseen",
     "label_matrix",
+    "likely_separator",
     "resolve_labels",
     "taxonomy_of",
     "unseen_labels",
@@ -44,8 +44,8 @@ LabelLists = Iterable[Sequence[str] | None]
 class Ids(Protocol):
     """The ids of documents by index, such as a list."""
 
-    def __getitem__(self, index: int, /) -> str | None:
-        """The id of a document, if it has one."""
+    def __getitem__(self, index: int, /) -> str | int | None:
+        """The id of a document; or, if it has none, its position in its file, counted from 1, where that is known."""
 
 
 class LabelConfig(Config):
@@ -160,6 +160,24 @@ def taxonomy_of(labels: Iterable[str], path_separator: str | None = None) -> Tax
     return Taxonomy.from_edges(edges, labels=[path[0] for path in paths.values()], titles=titles)
 
 
+def likely_separator(labels: Collection[str]) -> str | None:
+    """What separates the parts of labels that look like paths: all have several parts, and share the first ones.
+
+    >>> likely_separator(["animals/dogs", "animals/cats", "plants/ferns"])
+    '/'
+    >>> likely_separator(["input/output", "client/server"]) is None
+    True
+    """
+    for separator in _PATH_SEPARATORS:
+        firsts = {label.partition(separator)[0] for label in labels if len(_prefixes(label, separator)) > 1}
+        if len(firsts) < len(labels) and all(separator in label for label in labels):
+            return separator
+    return None
+
+
+_PATH_SEPARATORS = ("/", "::", " > ", ">")
+
+
 def _prefixes(label: str, separator: str) -> list[str]:
     """A path and those above it, the shortest first; one with an empty part is a name, and no path."""
     parts = label.split(separator)
@@ -187,7 +205,7 @@ def label_matrix(
     """The labels of documents as a boolean matrix.
 
     A label that is not in `classes`, such as one without training documents, has no column; if ancestors are added, its
-    ancestors still have theirs. `count_unseen` counts such labels.
+    ancestors still have theirs.
 
     Args:
         label_lists: The labels of each document.
@@ -211,17 +229,6 @@ def label_matrix(
     matrix = _indicator(lists, given, len(ids)) @ _indicator(spread, targets, len(columns))
     matrix.sort_indices()
     return matrix
-
-
-def count_unseen(label_lists: LabelLists, classes: Iterable[str]) -> dict[str, int]:
-    """The labels without a column, with their numbers of documents, sorted by name.
-
-    >>> count_unseen([["a", "z"], ["z"], None], ["a", "b"])
-    {'z': 2}
-    """
-    known = frozenset(classes)
-    counts = Counter(chain.from_iterable(set(labels or ()) - known for labels in label_lists))
-    return {name: counts[name] for name in sorted(counts)}
 
 
 class Family(NamedTuple):
@@ -363,21 +370,28 @@ def _unknown_message(
     lists: Sequence[Sequence[str]], unknown_names: set[str], resolver: LabelResolver, ids: Ids | None
 ) -> str:
     index, label = next((i, label) for i, labels in enumerate(lists) for label in labels if label in unknown_names)
-    where = document_name(ids[index] if ids else None, index + 1)
+    found = ids[index] if ids else None
+    where = document_name(None, found) if isinstance(found, int) else document_name(found, index + 1)
     match = resolver.match(label)
     if match is not None:
         return f"{where}: the label {label!r} is {_shared(match)}; give the id, or say --unknown-labels add or drop"
     hint = _separator_hint(label, resolver) or _space_hint(label, resolver.taxonomy)
     if hint:
         return f"{where}: the label {label!r} is not in the taxonomy; {hint}"
-    nearest = resolver.taxonomy.nearest(label)
-    hint = f" (nearest: {nearest!r})" if nearest else ""
+    close = nearest(label, _all_names(resolver.taxonomy))
+    hint = f" (nearest: {close!r})" if close else ""
     more = len(unknown_names) - 1
     others = "" if not more else ", nor is 1 other label" if more == 1 else f", nor are {more} other labels"
     return (
         f"{where}: the label {label!r} is not in the taxonomy{hint}"
         f"{others}; correct {'it' if not more else 'them'}, or say --unknown-labels add or drop"
     )
+
+
+def _all_names(taxonomy: Taxonomy) -> Iterator[str]:
+    """All that documents may call labels, ids first."""
+    yield from taxonomy.names
+    yield from (term.text for label in taxonomy.names for term in taxonomy.terms(label) if term.kind != "hidden")
 
 
 def _separator_hint(label: str, resolver: LabelResolver) -> str | None:

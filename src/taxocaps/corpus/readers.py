@@ -41,7 +41,7 @@ __all__ = [
 class Record(NamedTuple):
     """One document as read from a file: its location, its fields, and the problem if it cannot be read.
 
-    The location is shown in messages: text, or what has a `__str__` that makes it then.
+    The location is shown in messages; it is text, or an object whose `__str__` is only computed then.
     """
 
     location: object
@@ -56,12 +56,12 @@ class Reader:
     Attributes:
         read: Yields the records of a file.
         suffixes: The suffixes of such files in lower case, such as ".jsonl", without compression.
-        splits_at_lines: Whether each line is a record, so that a part of a file can be read by itself: `read` takes two
-            positions in bytes as a third argument, then.
-        has_columns: Whether the files name the fields of records, so that it can be recognised what they hold.
-        delimiter: What usually separates cells in tables that are texts; None for other formats.
-        is_binary: Whether the files have no encoding.
-        begins_with: What such files begin with, white space aside, if they share their suffix with another format.
+        splits_at_lines: Whether each line is a record, so that a part of a file can be read on its own: `read` then
+            takes a third argument, the two positions in bytes between which to read.
+        has_columns: Whether the files name the fields of their records, so that text and labels can be recognised.
+        delimiter: The usual separator of cells in text tables; None for other formats.
+        is_binary: Whether the files are binary, without a text encoding.
+        begins_with: What such files begin with, apart from white space, if another format has the same suffix.
     """
 
     read: Callable[..., Iterator[Record]]
@@ -77,8 +77,8 @@ class Reader:
         """Whether all records of a file have the same fields, those of its head."""
         return self.has_columns and (self.delimiter is not None or self.is_binary)
 
-    def recognizes(self, path: Path) -> bool:
-        """Whether a file begins as those that share their suffix with another format do."""
+    def recognises(self, path: Path) -> bool:
+        """Whether a file begins with `begins_with`; used if several formats share its suffix."""
         if not self.begins_with or not path.is_file():
             return False
         with open_binary(path) as file:
@@ -86,7 +86,7 @@ class Reader:
 
 
 _HEAD = 1_024
-"""Bytes of a file that are looked at to recognize its format."""
+"""Bytes of a file that are read to recognise its format."""
 
 
 READERS: Registry[Reader] = Registry(
@@ -129,6 +129,9 @@ class CorpusConfig(Config):
             line ("sidecar"), or the names of the folders of the text ("folder"); "auto" takes the files if there are
             any, else the folders.
         on_error: Whether an invalid record raises an error or is skipped.
+        trained_text_field: The text field of the documents that a model was trained on: files that have it are read
+            like these if `text_field` is auto. Set wherever documents are read for a model.
+        trained_labels_field: The same for labels.
     """
 
     section: ClassVar[str] = "corpus"
@@ -148,6 +151,8 @@ class CorpusConfig(Config):
     longest_record: Annotated[int, Between(1, 2**31)] = LONGEST_LINE
     directory_labels: Literal["auto", "sidecar", "folder"] = "auto"
     on_error: Literal["raise", "skip"] = "raise"
+    trained_text_field: str | None = None
+    trained_labels_field: str | None = None
 
     def model_post_init(self, context: object, /) -> None:
         """Check the format and that no field name is blank."""
@@ -180,7 +185,12 @@ class CorpusConfig(Config):
         >>> CorpusConfig(text_field="title*2, body").text_fields
         ('title', 'title', 'body')
         """
-        return tuple(name for part in self.text_field.split(",") for name in _weighted(part.strip()))
+        return _fields_of(self.text_field)
+
+    @cached_property
+    def trained_text_fields(self) -> tuple[str, ...]:
+        """The same of `trained_text_field`."""
+        return _fields_of(self.trained_text_field) if self.trained_text_field else ()
 
     @cached_property
     def kept_fields(self) -> tuple[str, ...]:
@@ -189,6 +199,11 @@ class CorpusConfig(Config):
 
 
 _USUAL = {"text_field": "text", "labels_field": "labels", "id_field": "id", "encoding": "utf-8", "quotes": "standard"}
+
+
+def _fields_of(text_field: str) -> tuple[str, ...]:
+    """The names in a value of `text_field`, each as often as its weight says."""
+    return tuple(name for part in text_field.split(",") for name in _weighted(part.strip()))
 
 
 def _weighted(part: str) -> list[str]:
@@ -256,18 +271,20 @@ def read_documents(
 
 
 def recognised(path: Path, config: CorpusConfig) -> CorpusConfig:
-    """How a file is read, with all that `config` leaves open decided."""
+    """The configuration for reading a file, with everything decided that `config` leaves open."""
     return recognise(path, config, READERS[format_of(path, config.format)])
 
 
 def describe_file(path: Path, config: CorpusConfig | None = None, *, unusual: bool = False) -> str | None:
-    """What was recognised in a file, in one line for people; None where nothing was, or nothing `unusual`."""
+    """A line that tells the user what was recognised in a file; None if nothing was, or nothing `unusual`."""
     config = config or CorpusConfig()
     return describe(path, config, READERS[format_of(path, config.format)], unusual=unusual)
 
 
 def format_of(path: Path, format: str | None = None) -> str:
-    """The format of a file: `format`, or by default the first reader with the suffix, if none recognizes it.
+    """The format of a file: `format` if given, else that of the reader for its suffix.
+
+    Of several readers for the suffix, the one that recognises the file is taken, or the first.
 
     Raises:
         ConfigError: If there is no reader for `format`.
@@ -284,7 +301,7 @@ def format_of(path: Path, format: str | None = None) -> str:
         return "text"
     suffix = format_suffix(path)
     possible = {name: reader for name, reader in READERS.items() if suffix in reader.suffixes}
-    for name in sorted(possible, key=lambda name: not possible[name].recognizes(path)):
+    for name in sorted(possible, key=lambda name: not possible[name].recognises(path)):
         return name
     known = " ".join(dict.fromkeys(suffix for reader in READERS.values() for suffix in reader.suffixes))
     raise FileError(
@@ -303,7 +320,7 @@ def location(path: Path, unit: str, number: int) -> str:
 
 
 def line_problem(text: str, config: CorpusConfig) -> str | None:
-    """The problem with a line, its length or its encoding, or None."""
+    """The problem with the length or the encoding of a line, or None."""
     encoding = config.encoding
     if isinstance(text, CutLine):
         return too_long(config)
@@ -325,12 +342,9 @@ def check_columns(names: Iterable[str], config: CorpusConfig) -> str | None:
     missing = [name for name in config.text_fields if name not in found]
     if not missing or config.tokens_field in found or config.text_field == AUTO:
         return None
-    lower = {name.lower(): name for name in reversed(found)}
-    close = nearest(missing[0].lower(), lower)
-    hint = f"did you mean {lower[close]!r}? " if close else ""
     return (
         f"no field '{missing[0]}' with the text, nor '{config.tokens_field}' with tokens; the fields are: "
-        f"{_listed(found)}; {hint}name the right one: --text-field"
+        f"{_listed(found)}; {_meant(missing[0], found)}name the right one: --text-field"
     )
 
 
@@ -351,12 +365,28 @@ def check_labels(path: Path, config: CorpusConfig, *, only_tables: bool = False)
 
 
 def check_table(names: Iterable[str], config: CorpusConfig) -> str | None:
-    """The problem with the columns of a table, which needs those that are kept, too, or None."""
+    """The problem with the columns of a table, which needs those that are kept or hold ids, too, or None."""
     found = list(names)
     lost = [name for name in config.kept_fields if name not in found]
     if lost:
         return f"no field '{lost[0]}', which --keep names; the fields are: {_listed(found)}"
+    if config.id_field not in (AUTO, _USUAL_ID, *found):
+        return (
+            f"no field '{config.id_field}' with the ids; the fields are: {_listed(found)}; "
+            f"{_meant(config.id_field, found)}name the right one: --id-field"
+        )
     return check_columns(found, config)
+
+
+_USUAL_ID = "id"
+"""The field of ids where none is known, which may be missing."""
+
+
+def _meant(name: str, names: list[str]) -> str:
+    """The field that may be meant by a name that is none."""
+    lower = {one.lower(): one for one in reversed(names)}
+    close = nearest(name.lower(), lower)
+    return f"did you mean {lower[close]!r}? " if close else ""
 
 
 def _listed(names: list[str]) -> str:

@@ -52,10 +52,10 @@ _TEXTS = (
     *("text", "body", "content", "full_text", "fulltext", "abstract", "document", "description", "article"),
     *("message", "review", "comment", "question", "summary", "sentence"),
 )
-_TITLES = ("title", "headline", "heading")
+_TITLES = ("title", "headline", "heading", "subject")
 _LABELS = (
     *("labels", "label", "categories", "category", "topics", "topic", "tags", "tag", "classes", "class"),
-    *("subjects", "keywords", "genres", "genre", "codes", "code", "subject"),
+    *("subjects", "subject_headings", "descriptors", "keywords", "genres", "genre", "codes", "code", "subject"),
 )
 _IDS = ("id", "doc_id", "docid", "document_id", "uid", "guid", "identifier", "key")
 _SHORTEST_TEXT = 20
@@ -104,8 +104,10 @@ def describe(path: Path, config: "CorpusConfig", reader: "Reader", *, unusual: b
         notes.append(f"cells separated by {_DELIMITERS.get(found.delimiter, repr(found.delimiter))}")
         notes += ["quotes are plain text"] if found.quotes == "none" else []
     looks = f" ({', '.join(notes)})" if notes else ""
-    columns = f": {_columns_in_words(path, found, reader)}" if reader.has_columns else ""
-    return f"{path}{looks}{columns}" if looks or columns else None
+    columns = _columns_in_words(path, found, reader) if reader.has_columns else ""
+    if reader.has_columns and not columns:  # there is nothing in it, or something wrong, which will be told
+        return None
+    return f"{path}{looks}{f': {columns}' if columns else ''}" if looks or columns else None
 
 
 def column_names(path: Path, config: "CorpusConfig", reader: "Reader") -> list[str]:
@@ -247,12 +249,30 @@ def _rows(path: Path, config: "CorpusConfig", reader: "Reader") -> list[Mapping[
 def _columns(rows: Sequence[Mapping[str, Any]], config: "CorpusConfig") -> dict[str, str]:
     """The columns that hold texts, labels and ids, where that is not known."""
     names = [name for name in dict.fromkeys(name for row in rows for name in row) if isinstance(name, str)]
-    labels = _named(names, _LABELS) or "labels"
-    found = {"labels_field": labels, "id_field": _named(names, _IDS) or "id"}
+    found = {"labels_field": _labels_field(names, config) or "labels", "id_field": _named(names, _IDS) or "id"}
     known = {getattr(config, field) if getattr(config, field) != AUTO else name for field, name in found.items()}
     others = [name for name in names if name not in {*known, config.tokens_field, config.split_field}]
-    found["text_field"] = _text_field(others, rows)
+    found["text_field"] = _trained_text(others, config) or _text_field(others, rows)
     return {field: name for field, name in found.items() if getattr(config, field) == AUTO}
+
+
+def _trained_text(names: Sequence[str], config: "CorpusConfig") -> str | None:
+    """The fields that a model was trained on, if they are all there."""
+    return config.trained_text_field if set(config.trained_text_fields) <= set(names) else None
+
+
+def _labels_field(names: Sequence[str], config: "CorpusConfig") -> str | None:
+    """The column that a model was trained on, or one with a usual name for labels that is no part of the text.
+
+    A subject is a topic beside a title, but the title itself in messages and tickets: before a body, say.
+    """
+    if config.trained_labels_field in names:
+        return config.trained_labels_field
+    candidates = [name for name in names if config.text_field == AUTO or name not in config.text_fields]
+    found = _named(candidates, _LABELS)
+    first_title = _named(candidates, _TITLES)
+    is_title = found is not None and found == first_title and _named(candidates, _TEXTS[1:]) is not None
+    return None if is_title else found
 
 
 def _text_field(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
@@ -321,7 +341,7 @@ def _columns_in_words(path: Path, config: "CorpusConfig", reader: "Reader") -> s
         said.append(f"labels from {config.labels_field!r}{_separated(config)}")
     if config.id_field in names:
         said.append(f"ids from {config.id_field!r}")
-    return ", ".join(said) or f"columns {', '.join(sorted(map(repr, names))[:10]) or 'unknown'}"
+    return ", ".join(said) or (f"columns {', '.join(sorted(map(repr, names))[:10])}" if names else "")
 
 
 def _separated(config: "CorpusConfig") -> str:

@@ -27,11 +27,11 @@ class EncodedDocuments:
     """Tokenised and encoded documents, in memory or memory-mapped from a store.
 
     Attributes:
-        documents: The documents; out of a store they come without their texts, and are read anew for each iteration.
+        documents: The documents; those of a store have no texts, and are read from disk at each iteration.
         tokens: Their words.
-        encodings: What encoders made of them, by name.
-        indices: The documents meant, of all that `tokens` and `encodings` hold; None for all of them.
-        store: The folder that they come from, if it is a store: what is read of its encodings is checked.
+        encodings: Their encodings, by name.
+        indices: Which of the documents in `tokens` and `encodings` are selected; None for all.
+        store: The folder of the store that they come from, if any; its encodings are checked when they are read.
     """
 
     documents: Iterable[Document]
@@ -48,27 +48,32 @@ class EncodedDocuments:
         """The number of words of each document; int64 [documents]."""
         return self.tokens.lengths if self.indices is None else self.tokens.lengths[self.indices]
 
+    @property
+    def selected_tokens(self) -> Tokens:
+        """The words of the selected documents alone."""
+        return self.tokens if self.indices is None else self.tokens.select(self.indices)
+
     def select(self, indices: NDArray[np.int64]) -> "EncodedDocuments":
         """Some of the documents, in the order given; nothing is copied."""
         indices = np.asarray(indices, np.int64)
         return replace(self, indices=indices if self.indices is None else self.indices[indices])
 
     def with_others(self, others: "EncodedDocuments") -> "EncodedDocuments":
-        """These documents and others that have no encodings either, together in memory."""
+        """These documents and others, none of which may have encodings, together in memory."""
         if self.encodings or others.encodings:
             raise ValueError("only documents without encodings can be put together")
-        parts = [one.tokens if one.indices is None else one.tokens.select(one.indices) for one in (self, others)]
-        return EncodedDocuments([*self.documents, *others.documents], Tokens.concatenate(parts), {})
+        tokens = Tokens.concatenate([self.selected_tokens, others.selected_tokens])
+        return EncodedDocuments([*self.documents, *others.documents], tokens, {})
 
     def encoding(self, name: str) -> Encoding:
-        """One of the encodings, of the documents meant."""
+        """One of the encodings, of the selected documents."""
         encoding = self.encodings[name]
         if self.store is not None:
             encoding = _Stored(encoding, self.store / name, len(self.tokens.words))
         return encoding if self.indices is None else _Selection(encoding, self.indices)
 
     def token_chunks(self, size: int = _CHUNK_DOCUMENTS) -> Iterator[Tokens]:
-        """The words of the documents meant, some documents at a time."""
+        """The words of the selected documents, some documents at a time."""
         if self.indices is None and len(self) <= size and not isinstance(self.tokens.ids, np.memmap):
             yield self.tokens  # all of them, in memory
             return
@@ -78,10 +83,10 @@ class EncodedDocuments:
             self.release_pages()
 
     def release_pages(self) -> None:
-        """Give the pages of a store that were read back to the system.
+        """Return the memory pages of a store that were read to the system.
 
-        They stay in its cache and are mapped again when they are read again, but no longer count as memory of this
-        process, which otherwise grows to the size of the store.
+        They stay in the system's cache, but no longer count as memory of this process, which would otherwise grow to
+        the size of the store.
         """
         for owner in (self.tokens, *self.encodings.values()):
             for array in vars(owner).values():
@@ -91,7 +96,7 @@ class EncodedDocuments:
 
 @dataclass(frozen=True, eq=False)
 class _Stored:
-    """An encoding out of a store, which may be damaged: numbers of words and places in rows must exist."""
+    """An encoding of a store, which may be damaged: word ids and positions are checked when they are read."""
 
     encoding: Encoding
     path: Path
@@ -134,12 +139,12 @@ class _Selection:
 
 
 class DocumentEncoder:
-    """Makes encoded documents out of documents, by the options of a model.
+    """Tokenises and encodes documents, by the options of a model.
 
     Attributes:
-        pipeline: Makes words out of texts.
-        encoders: What is made of the words, by name.
-        reads_raw: Whether an encoder reads the raw tokens, too, which are then kept with the words.
+        pipeline: Turns texts into words.
+        encoders: Turn words into arrays, by the name of the encoding.
+        reads_raw: Whether an encoder also reads the raw tokens, which are then kept with the words.
     """
 
     def __init__(self, text: TextConfig, sections: Mapping[str, Any], threads: int = 1) -> None:
@@ -147,7 +152,7 @@ class DocumentEncoder:
 
         Args:
             text: The options of the text pipeline.
-            sections: For each encoding that is wanted, by its name, its options.
+            sections: The options of each encoding, by name.
             threads: Threads of compiled parts.
         """
         self.pipeline = TextPipeline(text)
@@ -169,28 +174,27 @@ class DocumentEncoder:
 
         Args:
             documents: The documents; a few hundred at a time are fast and small enough.
-            spans: Find out where in its text each word stands, too.
+            spans: Also find the position of each word in its text.
         """
         tokens = self.tokenize([document.content for document in documents], spans=spans)
         return EncodedDocuments(documents, tokens, self.encode_tokens(tokens))
 
     def tokenize(self, contents: Iterable[Content], *, spans: bool = False) -> Tokens:
-        """The words of documents, with what else the encoders read of their texts; see `TextPipeline.tokenize`."""
+        """The words of documents, with the raw tokens if an encoder reads them; see `TextPipeline.tokenize`."""
         return self.words(self.tokenizer.tokenize(contents, spans=spans))
 
     @property
     def tokenizer(self) -> TextPipeline:
-        """What reads texts: the pipeline or, if raw tokens are kept, that of raw tokens."""
+        """The pipeline that reads texts: that of the words or, if raw tokens are kept, that of raw tokens."""
         return self.pipeline.raw if self.reads_raw else self.pipeline
 
     def words(self, tokens: Tokens) -> Tokens:
-        """What the pipeline makes of the tokens of `tokenizer`."""
+        """The words, from the tokens that `tokenizer` gives."""
         return self.pipeline.reread(tokens, keep_raw=True) if self.reads_raw else tokens
 
     def reread(self, documents: EncodedDocuments) -> EncodedDocuments:
-        """Documents with raw tokens as this encoder reads them; the texts are not tokenised again."""
-        raw = documents.tokens if documents.indices is None else documents.tokens.select(documents.indices)
-        tokens = self.reread_tokens(raw)
+        """Encode documents that have raw tokens; their texts are not tokenised again."""
+        tokens = self.reread_tokens(documents.selected_tokens)
         return EncodedDocuments(documents.documents, tokens, self.encode_tokens(tokens))
 
     def reread_tokens(self, raw: Tokens) -> Tokens:

@@ -1,217 +1,57 @@
-"""The store: the encoded documents of a whole corpus on disk, written in bounded memory, read memory-mapped.
+"""The store: the encoded documents of a whole corpus on disk, read memory-mapped; `store_writer` writes it.
 
 A store is a folder. `manifest.json`, written last, says what it was made from and makes it complete. Opening it reads
 the numbers of its words once, since it may come from a stranger; the rest is checked as it is read. Words keep the
 numbering of the store itself, all words of the corpus, so that one store serves models with different vocabularies.
 """
 
-import hashlib
 import json
 import math
-import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, fields, replace
-from importlib.metadata import version
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
-from types import TracebackType
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from taxocaps._version import __version__
 from taxocaps.config import Config
-from taxocaps.corpus.document import Document, document_name
-from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments, chunks
+from taxocaps.corpus.document import Document
+from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
 from taxocaps.encoding.encoders import ENCODERS, Encoder
-from taxocaps.encoding.ragged import RaggedWriter
-from taxocaps.errors import FileError, GraphError, StoreError
-from taxocaps.files import atomic_path, atomic_text
-from taxocaps.progress import Progress, silent
+from taxocaps.errors import FileError, StoreError
 from taxocaps.text.pipeline import TextConfig, TextPipeline
 from taxocaps.text.tokens import Tokens
-from taxocaps.text.vocabulary import Vocabulary, WordCounter
+from taxocaps.text.vocabulary import Vocabulary
 from taxocaps.untrusted import check_depth, read_json, regular_files
 
-__all__ = ["FORMAT", "check_words", "is_store", "merge_stores", "open_store", "read_manifest", "write_store"]
+__all__ = [
+    "DOCUMENTS",
+    "FORMAT",
+    "MANIFEST",
+    "TOKENS",
+    "VOCABULARY",
+    "Listing",
+    "check_words",
+    "is_store",
+    "open_arrays",
+    "open_store",
+    "read_manifest",
+]
 
 FORMAT = "taxocaps-store/2"
-_MANIFEST, _DOCUMENTS, _VOCABULARY, _TOKENS = "manifest.json", "documents.jsonl", "vocabulary.tsv", "tokens"
+MANIFEST, DOCUMENTS, VOCABULARY, TOKENS = "manifest.json", "documents.jsonl", "vocabulary.tsv", "tokens"
+"""The files of a store, and the folder of its tokens; each encoding has a folder of its own name."""
+
 _AGAIN = "encode the corpus again (--overwrite)"
 _ANEW = "encode the documents that it was made from"
 
 
 def is_store(path: object) -> bool:
-    """Whether something is the path of a folder with a manifest in it."""
-    return isinstance(path, Path | str) and (Path(path) / _MANIFEST).is_file()
-
-
-def write_store(  # noqa: PLR0913 - a front door: each argument stands for itself
-    documents: Iterable[Document] | EncodedDocuments,
-    encoder: DocumentEncoder,
-    folder: Path,
-    *,
-    cache: Path | None,
-    source: str = "",
-    progress: Progress = silent,
-    stage: str = "documents",
-    tell: Callable[[str], None] = lambda message: None,
-) -> Mapping[str, Any]:
-    """Encode documents into a store; memory does not grow with their number.
-
-    An interrupted run leaves its tokenised documents in `cache`, where the next one finds them. A complete store of the
-    same documents and options in `folder` is kept as it is.
-
-    Args:
-        documents: The documents, read once; or those of another store, whose words are taken as they are.
-        encoder: How they are tokenised and encoded.
-        folder: An existing folder.
-        cache: A folder for tokenised documents, made if need be; None keeps them in memory, if they are few.
-        source: Where the documents come from, for messages.
-        progress: Told where the work stands.
-        stage: What the documents are called in progress reports.
-        tell: Told what a person should know beforehand, such as the time that a slow encoder will take.
-
-    Returns:
-        The manifest.
-
-    Raises:
-        GraphError: For a document that cannot be encoded; it is named.
-    """
-    if isinstance(documents, EncodedDocuments):
-        words: Iterable[Tokens] = _StoredWords(documents)
-        parts = _StoredWords(documents).with_documents()
-    else:
-        kept = TokenCache(cache, encoder.tokenizer) if cache is not None else _TokenList(encoder.tokenizer)
-        words = _ReadWords(kept, encoder)
-        parts = ((chunk, encoder.words(kept.add(chunk))) for chunk in chunks(documents))
-    writer = _StoreWriter(folder, encoder, words, cache)
-    with atomic_text(folder / _DOCUMENTS) as listing:
-        for part in parts:
-            listing.writelines(writer.read(*part))
-            progress(f"reading {stage}", writer.documents)
-    if is_store(folder):
-        manifest = read_manifest(folder)
-        if manifest["hashes"] == writer.hashes and manifest["config"] == encoder.options:
-            return manifest
-        (folder / _MANIFEST).unlink()
-    for line in writer.estimates():
-        tell(line)
-    try:
-        writer.encode(lambda done: progress(f"encoding {stage}", done, writer.documents))
-    except GraphError as error:
-        raise GraphError(f"{_document_name(folder, source, error.document or 0)}: {error}") from error
-    manifest = writer.manifest()
-    _write_manifest(folder, manifest)
-    writer.forget()
-    return manifest
-
-
-def _write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
-    with atomic_text(folder / _MANIFEST) as file:
-        json.dump(manifest, file, indent=2, ensure_ascii=False)
-        file.write("\n")
-
-
-def merge_stores(
-    parts: Iterable[Path], folder: Path, *, progress: Progress = silent, stage: str = "documents"
-) -> Mapping[str, Any]:
-    """Put stores with the same options together, one after the other; memory does not grow with their number.
-
-    Args:
-        parts: The stores; at least one of them must have documents.
-        folder: An existing folder for the whole.
-        progress: Told where the work stands.
-        stage: What the documents are called in progress reports.
-
-    Returns:
-        The manifest.
-    """
-    manifests = {path: read_manifest(path) for path in parts}
-    full = [path for path, manifest in manifests.items() if manifest["counts"]["documents"]]
-    merger = _Merger(folder, manifests[full[0]]["encodings"])
-    for path in full:
-        merger.count(path)
-    with merger, atomic_text(folder / _DOCUMENTS) as listing:
-        total = sum(manifest["counts"]["documents"] for manifest in manifests.values())
-        done = 0
-        for path in full:
-            merger.append(path, manifests[path]["arrays"])
-            listing.write((path / _DOCUMENTS).read_text(encoding="utf-8"))
-            progress(f"joining {stage}", done := done + manifests[path]["counts"]["documents"], total)
-    manifest = merger.manifest(list(manifests.values()), manifests[full[0]])
-    _write_manifest(folder, manifest)
-    return manifest
-
-
-class _Merger:
-    """Gives the words of several stores one numbering, and writes their arrays one after the other."""
-
-    def __init__(self, folder: Path, encodings: Sequence[str]) -> None:
-        self._folder, self._names = folder, (_TOKENS, *encodings)
-        self._counter = WordCounter()
-        self._files = ExitStack()
-
-    def count(self, path: Path) -> None:
-        """Count the words of a store."""
-        vocabulary = Vocabulary.load(path / _VOCABULARY)
-        self._counter.add_counts(vocabulary.words, vocabulary.counts)
-
-    def __enter__(self) -> Self:
-        """Number the words, now that all are counted."""
-        self._vocabulary = Vocabulary.from_counts(self._counter.counts)
-        self._vocabulary.save(self._folder / _VOCABULARY)
-        self._writers = {name: self._files.enter_context(RaggedWriter(self._folder / name)) for name in self._names}
-        return self
-
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._files.close()
-
-    def append(self, path: Path, described: Mapping[str, Any]) -> None:
-        """Write the arrays of a store."""
-        ids = self._vocabulary.ids(Vocabulary.load(path / _VOCABULARY).words)
-        unknown = np.array([Vocabulary.UNKNOWN], np.int32)
-        for name in self._names:
-            arrays: Any = _open_arrays(path, name, described)
-            offsets = arrays.pop("offsets")
-            if name == _TOKENS:
-                # The last entry stands for words that were forgotten, in the part and in the whole.
-                indices = _indices(np.concatenate([ids, unknown]), self._vocabulary)
-                ends = {"sentence_ends": arrays["sentence_ends"]}
-                self._writers[name].append(offsets, positions=ends, ids=indices[arrays["ids"]])
-            else:
-                padding = np.array([Vocabulary.PADDING], np.int32)
-                if "words" in arrays:
-                    arrays["words"] = np.concatenate([padding, unknown, ids])[arrays["words"]]
-                self._writers[name].append(offsets, **arrays)
-
-    def manifest(self, parts: Sequence[Mapping[str, Any]], example: Mapping[str, Any]) -> dict[str, Any]:
-        """What the whole says of itself; `example` is the manifest of a part with documents."""
-        sources = "".join(str(part["hashes"]["source"]) for part in parts)
-        counts = {
-            key: sum(int(part["counts"][key]) for part in parts) for key in ("documents", "words", "without_words")
-        }
-        arrays = {
-            f"{name}/{array}": shape
-            for name, writer in self._writers.items()
-            for array, shape in writer.described.items()
-        }
-        return {
-            **example,
-            "hashes": {**example["hashes"], "source": hashlib.sha256(sources.encode()).hexdigest()},
-            "counts": {**counts, "vocabulary": len(self._vocabulary.words)},
-            "counts_are_exact": self._counter.exact and all(part["counts_are_exact"] for part in parts),
-            "arrays": arrays,
-        }
-
-
-def _indices(ids: NDArray[np.int32], vocabulary: Vocabulary) -> NDArray[np.int32]:
-    """Ids of words as indices into the words of a store, whose last entry stands for words that were forgotten."""
-    return np.where(ids == Vocabulary.UNKNOWN, len(vocabulary.words), ids - Vocabulary.FIRST).astype(np.int32)
+    """Whether something is the path of a store: of a folder with a manifest in it."""
+    return isinstance(path, Path | str) and (Path(path) / MANIFEST).is_file()
 
 
 def open_store(
@@ -239,10 +79,10 @@ def open_store(
     else:
         _check_options(path, manifest, encoder, flags)
         encoders = dict(encoder.encoders)
-    for name in (_VOCABULARY, _DOCUMENTS, *(f"{name}.npy" for name in manifest["arrays"])):
+    for name in (VOCABULARY, DOCUMENTS, *(f"{name}.npy" for name in manifest["arrays"])):
         if name not in files:
             raise StoreError(f"{path / name[:255]}: is missing from the store; {_AGAIN}")
-    vocabulary = Vocabulary.load(path / _VOCABULARY)
+    vocabulary = Vocabulary.load(path / VOCABULARY)
     # Words forgotten while counting millions share one last entry that no vocabulary knows.
     words = (*vocabulary.words, "")
     tokens = _tokens(path, words, manifest["arrays"])
@@ -250,13 +90,13 @@ def open_store(
         name: one.encode(tokens) if one.stored is None else _encoding(path, name, one, tokens, manifest["arrays"])
         for name, one in encoders.items()
     }
-    found = EncodedDocuments(_Listing(path / _DOCUMENTS, len(tokens)), tokens, encodings, store=path)
+    found = EncodedDocuments(Listing(path / DOCUMENTS, len(tokens)), tokens, encodings, store=path)
     found.release_pages()
     return found
 
 
 def _tokens(path: Path, words: Sequence[str], described: Mapping[str, Any]) -> Tokens:
-    arrays: Any = _open_arrays(path, _TOKENS, described)
+    arrays: Any = open_arrays(path, TOKENS, described)
     if set(arrays) != {"ids", "offsets", "sentence_ends"} or not (tokens := Tokens(words, **arrays)).is_sound:
         raise StoreError(f"{path}: damaged: the token arrays do not fit together; {_AGAIN}")
     return tokens
@@ -265,7 +105,7 @@ def _tokens(path: Path, words: Sequence[str], described: Mapping[str, Any]) -> T
 def _encoding(path: Path, name: str, encoder: Encoder, tokens: Tokens, described: Mapping[str, Any]) -> Any:
     """An encoding that a store keeps; what its arrays hold is looked at when it is read."""
     assert encoder.stored is not None
-    arrays = _open_arrays(path, name, described)
+    arrays = open_arrays(path, name, described)
     offsets = arrays.get("offsets", np.zeros(0))
     is_sound = (
         set(arrays) == {field.name for field in fields(encoder.stored)}
@@ -281,7 +121,7 @@ def _encoding(path: Path, name: str, encoder: Encoder, tokens: Tokens, described
 
 
 def check_words(path: Path, pipeline: TextPipeline) -> None:
-    """Refuse a store whose words a text pipeline would not make.
+    """Refuse a store whose words are not those that a text pipeline would make.
 
     Raises:
         StoreError: If the store was made with other options of the text pipeline.
@@ -295,29 +135,29 @@ def check_words(path: Path, pipeline: TextPipeline) -> None:
 
 
 def read_manifest(path: Path) -> Mapping[str, Any]:
-    """What a store says of itself.
+    """The manifest of a store.
 
     Raises:
-        StoreError: If there is no store, or of another format.
+        StoreError: If there is no store, or it has another format.
     """
     if not path.is_dir():
         raise StoreError(f"{path}: no store there; make one with: taxocaps encode CORPUS --out {path}")
-    if not (path / _MANIFEST).exists():
-        raise StoreError(f"{path}: not a store (no {_MANIFEST} in it)")
+    if not (path / MANIFEST).exists():
+        raise StoreError(f"{path}: not a store (no {MANIFEST} in it)")
     try:
-        found = read_json(path / _MANIFEST, dict[str, Any], most=_MOST_MANIFEST)
+        found = read_json(path / MANIFEST, dict[str, Any], most=_MOST_MANIFEST)
         check_depth(found)
     except (FileError, ValueError) as error:
-        raise StoreError(f"{path / _MANIFEST}: cannot be read; {_AGAIN}") from error
+        raise StoreError(f"{path / MANIFEST}: cannot be read; {_AGAIN}") from error
     if found.get("format") != FORMAT:
         raise StoreError(f"{path}: has the format {str(found.get('format'))[:80]!r}, not {FORMAT!r}; {_AGAIN}")
     for key, kind in _SECTIONS.items():
         if key not in found:
-            raise StoreError(f"{path / _MANIFEST}: {key} is missing; {_AGAIN}")
+            raise StoreError(f"{path / MANIFEST}: {key} is missing; {_AGAIN}")
         try:
             TypeAdapter(kind).validate_python(found[key], strict=True)
         except ValidationError:
-            raise StoreError(f"{path / _MANIFEST}: {key} is damaged; {_AGAIN}") from None
+            raise StoreError(f"{path / MANIFEST}: {key} is damaged; {_AGAIN}") from None
     return dict(found)
 
 
@@ -338,231 +178,9 @@ _SECTIONS: Mapping[str, Any] = {
 _MOST_MANIFEST = 2**22
 
 
-class TokenCache:
-    """A folder of tokenised chunks that an interrupted run finds again.
-
-    Each file carries in its name a digest of its documents, the pipeline and the versions it was made with, so that a
-    chunk is used again only when it would come out the same.
-    """
-
-    def __init__(self, folder: Path, pipeline: TextPipeline) -> None:
-        """Use `folder`, made if need be; chunks already in it are reused where they fit."""
-        folder.mkdir(parents=True, exist_ok=True)
-        self._folder = folder
-        self._pipeline = pipeline
-        self._key = f"{__version__} {version('simplemma')} {pipeline.fingerprint}".encode()
-        self._files: list[Path] = []
-
-    def add(self, documents: Sequence[Document]) -> Tokens:
-        """Tokenise the next chunk of documents, or read it back if an earlier run got so far."""
-        index = len(self._files)
-        path = self._folder / f"{index:06d}-{self._digest(documents)}.npz"
-        tokens = _load_if_sound(path)
-        if tokens is None:
-            tokens = self._pipeline.tokenize(document.content for document in documents)
-            for outdated in self._folder.glob(f"{index:06d}-*"):
-                outdated.unlink()
-            tokens.save(path)
-        self._files.append(path)
-        return tokens
-
-    def __iter__(self) -> Iterator[Tokens]:
-        """The chunks in order, read from disk one at a time; may be repeated."""
-        return map(Tokens.load, self._files)
-
-    def _digest(self, documents: Sequence[Document]) -> str:
-        digest = hashlib.sha256(self._key)
-        for document in documents:
-            digest.update(_content_bytes(document))
-        return digest.hexdigest()[:32]
-
-
-def _content_bytes(document: Document) -> bytes:
-    """What the text pipeline reads of a document, for hashes."""
-    content = document.content
-    text, kind = (content, "text") if isinstance(content, str) else ("\0".join(content), "tokens")
-    return f"{kind} {len(text)} {text}".encode("utf-8", "surrogatepass")
-
-
-class _TokenList:
-    """Tokenised chunks in memory."""
-
-    def __init__(self, pipeline: TextPipeline) -> None:
-        self._pipeline = pipeline
-        self._chunks: list[Tokens] = []
-
-    def add(self, documents: Sequence[Document]) -> Tokens:
-        self._chunks.append(self._pipeline.tokenize(document.content for document in documents))
-        return self._chunks[-1]
-
-    def __iter__(self) -> Iterator[Tokens]:
-        return iter(self._chunks)
-
-
-def _load_if_sound(path: Path) -> Tokens | None:
-    try:
-        return Tokens.load(path) if path.exists() else None
-    except (FileError, StoreError):  # cut off or changed by someone: it is made again
-        return None
-
-
 @dataclass(frozen=True)
-class _ReadWords:
-    """Tokenised chunks as the text pipeline reads them; may be repeated."""
-
-    chunks: Iterable[Tokens]
-    encoder: DocumentEncoder
-
-    def __iter__(self) -> Iterator[Tokens]:
-        return map(self.encoder.words, self.chunks)
-
-
-@dataclass(frozen=True)
-class _StoredWords:
-    """The words of a store in chunks, each with its own words only, as the text pipeline gives them."""
-
-    store: EncodedDocuments
-
-    def __iter__(self) -> Iterator[Tokens]:
-        for tokens in self.store.token_chunks():
-            used, ids = np.unique(tokens.ids, return_inverse=True)
-            yield replace(tokens, words=[tokens.words[index] for index in used.tolist()], ids=ids.astype(np.int32))
-
-    def with_documents(self) -> Iterator[tuple[list[Document], Tokens]]:
-        listing = iter(self.store.documents)
-        for tokens in self:
-            documents = zip(islice(listing, len(tokens)), tokens.documents(), strict=True)
-            yield [replace(document, tokens=tuple(words)) for document, words in documents], tokens
-
-
-class _StoreWriter:
-    """Two passes over the documents: words are counted, then arrays are written."""
-
-    def __init__(self, folder: Path, encoder: DocumentEncoder, words: Iterable[Tokens], cache: Path | None) -> None:
-        self.documents = 0
-        slow = {name: one for name, one in encoder.encoders.items() if one.is_slow and cache is not None}
-        self._slow = {name: _SlowChunks(cache / name, one) for name, one in slow.items() if cache is not None}
-        self._raw = 0
-        self._folder, self._encoder, self._chunks = folder, encoder, words
-        self._stored = {name: one for name, one in encoder.encoders.items() if one.stored}
-        self._counter = WordCounter()
-        self._source = hashlib.sha256()
-        self._words = self._without_words = 0
-        self._arrays: dict[str, Any] = {}
-
-    def read(self, chunk: Sequence[Document], tokens: Tokens) -> list[str]:
-        """Take in a chunk; returns its lines of the listing."""
-        self._counter.add(tokens)
-        self.documents += len(chunk)
-        self._words += len(tokens.ids)
-        self._raw += len(tokens.raw.ids) if tokens.raw is not None else 0
-        self._without_words += int(np.count_nonzero(tokens.lengths == 0))
-        lines = [_listed(document) for document in chunk]
-        for document, line in zip(chunk, lines, strict=True):
-            self._source.update(line.encode())
-            self._source.update(_content_bytes(document))
-        return lines
-
-    def estimates(self) -> Iterator[str]:
-        """What slow encoders will take."""
-        found = (one.estimate(self.documents, self._words, self._raw) for one in self._stored.values())
-        return filter(None, found)
-
-    def forget(self) -> None:
-        """Delete what was kept for a run that goes on later."""
-        for kept in self._slow.values():
-            kept.forget()
-
-    @property
-    def hashes(self) -> dict[str, str]:
-        return {"source": self._source.hexdigest(), "text": self._encoder.pipeline.fingerprint}
-
-    def encode(self, progress: Callable[[int], None]) -> None:
-        """Write the tokens in the numbering of the store, and the encodings that are stored."""
-        self._forgotten = self._counter.counts.pop("", 0)  # words that another store forgot have no name
-        vocabulary = Vocabulary.from_counts(self._counter.counts)
-        vocabulary.save(self._folder / _VOCABULARY)
-        progress(done := 0)  # the very first time, numba compiles now
-        with ExitStack() as files:
-            writers = {
-                name: files.enter_context(RaggedWriter(self._folder / name)) for name in (_TOKENS, *self._stored)
-            }
-            for tokens in self._chunks:
-                try:
-                    self._append(tokens, vocabulary, writers)
-                except GraphError as error:
-                    raise GraphError(str(error), document=done + (error.document or 0)) from error
-                progress(done := done + len(tokens))
-            for name, writer in writers.items():
-                self._arrays |= {f"{name}/{array}": shape for array, shape in writer.described.items()}
-
-    def _append(self, tokens: Tokens, vocabulary: Vocabulary, writers: Mapping[str, "RaggedWriter"]) -> None:
-        ids = vocabulary.ids(tokens.words)
-        ends = {"sentence_ends": tokens.sentence_ends}
-        writers[_TOKENS].append(tokens.offsets, positions=ends, ids=_indices(ids, vocabulary)[tokens.ids])
-        for name, encoder in self._stored.items():
-            encode = self._slow[name].encode if name in self._slow else encoder.encode
-            encoding: Any = encode(tokens, ids)
-            writers[name].append(**{field.name: getattr(encoding, field.name) for field in fields(encoding)})
-
-    def manifest(self) -> dict[str, Any]:
-        return {
-            "format": FORMAT,
-            "taxocaps": __version__,
-            "config": self._encoder.options,
-            "encodings": list(self._stored),
-            "hashes": self.hashes,
-            "counts": {
-                "documents": self.documents,
-                "words": self._words,
-                "without_words": self._without_words,
-                "vocabulary": len(self._counter.counts),
-            },
-            "counts_are_exact": self._counter.exact and not self._forgotten,
-            "arrays": self._arrays,
-        }
-
-
-class _SlowChunks:
-    """A folder of encoded chunks of a slow encoder that an interrupted run finds again."""
-
-    def __init__(self, folder: Path, encoder: Encoder) -> None:
-        self._folder, self._encoder = folder, encoder
-
-    def encode(self, tokens: Tokens, ids: NDArray[np.int32]) -> Any:
-        """Encode a chunk, or read it back if an earlier run got so far."""
-        assert self._encoder.stored is not None
-        path = self._folder / f"{self._digest(tokens, ids)}.npz"
-        try:
-            with np.load(path, allow_pickle=False) as arrays:
-                return self._encoder.stored(**arrays)
-        except Exception:  # not there yet, or cut off: it is made again
-            encoding: Any = self._encoder.encode(tokens, ids)
-        self._folder.mkdir(parents=True, exist_ok=True)
-        with atomic_path(path) as part, part.open("wb") as file:
-            np.savez(file, **{field.name: getattr(encoding, field.name) for field in fields(encoding)})
-        return encoding
-
-    def forget(self) -> None:
-        shutil.rmtree(self._folder, ignore_errors=True)
-
-    def _digest(self, tokens: Tokens, ids: NDArray[np.int32]) -> str:
-        read = tokens if tokens.raw is None else tokens.raw
-        digest = hashlib.sha256(json.dumps(self._encoder.portable.as_mapping()).encode())
-        digest.update("\0".join((*tokens.words, "", *read.words)).encode("utf-8", "surrogatepass"))
-        for array in (ids, tokens.ids, tokens.offsets, read.ids, read.offsets):
-            digest.update(array.tobytes())
-        return digest.hexdigest()[:32]
-
-
-def _listed(document: Document) -> str:
-    entry = {"id": document.id, "labels": document.labels, "split": document.split}
-    return json.dumps(entry) + "\n"  # ASCII: a file's name may hold what UTF-8 cannot
-
-
-@dataclass(frozen=True)
-class _Listing:
-    """The documents of a store, without their texts; read from disk for each iteration.
+class Listing:
+    """The documents of a store, without their texts; read from disk at each iteration.
 
     Attributes:
         path: The file.
@@ -594,15 +212,8 @@ def _document(entry: Any, names: dict[str, str]) -> Document:
     return Document(id=id, labels=labels, split=split)
 
 
-def _document_name(folder: Path, source: str, index: int) -> str:
-    for position, document in enumerate(_Listing(folder / _DOCUMENTS)):
-        if position == index:
-            name = document_name(document.id, index + 1)
-            return f"{source}, {name}" if source else name
-    raise IndexError(index)
-
-
-def _open_arrays(path: Path, name: str, described: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+def open_arrays(path: Path, name: str, described: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    """The arrays of the tokens or of an encoding, memory-mapped; their shapes must be as described."""
     found = {
         key.partition("/")[2]: _open_array(path / f"{key}.npy", shape)
         for key, shape in described.items()
@@ -629,7 +240,7 @@ def _open_array(file: Path, described: Mapping[str, Any]) -> NDArray[Any]:
         or is_transposed
         or dtype.kind not in "biuf"
     ):
-        raise StoreError(f"{file}: does not match {_MANIFEST}; {_AGAIN}")
+        raise StoreError(f"{file}: does not match {MANIFEST}; {_AGAIN}")
     if file.stat().st_size != start + math.prod(shape) * dtype.itemsize:
         raise StoreError(f"{file}: damaged or cut off; {_AGAIN}")
     if not math.prod(shape):  # nothing that could be mapped
@@ -644,7 +255,7 @@ def _encoders_of(path: Path, manifest: Mapping[str, Any]) -> dict[str, Encoder]:
     encoders = {}
     for name in manifest["encodings"]:
         if name not in ENCODERS:
-            raise StoreError(f"{path / _MANIFEST}: there is no encoding {name[:80]!r}; {_AGAIN}")
+            raise StoreError(f"{path / MANIFEST}: there is no encoding {name[:80]!r}; {_AGAIN}")
         kind = ENCODERS[name]
         encoders[name] = kind(kind.Config.model_validate(manifest["config"].get(kind.Config.section, {})))
     return encoders

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from taxocaps.config import Between, Config
 from taxocaps.corpus.document import Document
+from taxocaps.corpus.label_names import LabelResolver
 from taxocaps.encoding.documents import EncodedDocuments, plain_text
 from taxocaps.errors import CorpusError, ModelError, nearest
 from taxocaps.explanations.explainers import EXPLAINERS
@@ -97,9 +98,11 @@ def explain_encoded(
 
 
 def _column(model: FittedModel, label: str) -> int:
+    """The column of a label, which is given by its id or, as in documents, by one of its names."""
     names = model.classes.names
-    if label in names:
-        return names.index(label)
+    (found,) = LabelResolver(model.classes.taxonomy).resolve([label])
+    if found in names:
+        return names.index(found)
     close = nearest(label, names)
     hint = f"; did you mean {close!r}?" if close else ""
     raise ModelError(f"the model has no label {label!r}{hint}")
@@ -134,7 +137,7 @@ def _judged(
     others.sort(key=lambda column: model.thresholds[column] - scores[0, column])
     missed = [column for rank, column in enumerate(others) if rank < near_misses or column in asked]
     ordered = [*sorted(given, key=lambda column: (-scores[0, column], column)), *missed]
-    has_thresholds = model.config.decision.top_k is None
+    has_thresholds = model.decision.top_k is None
     names = model.classes.names
     return tuple(
         JudgedLabel(

@@ -44,7 +44,7 @@ _TOKENS_AT_ONCE = 1_000_000
 
 @dataclass(frozen=True)
 class Evidence:
-    """What an explainer found out about one document; its fields become those of the `Explanation`.
+    """The findings of an explainer about one document; its fields become those of the `Explanation`.
 
     Attributes:
         method: What the weight of a word is, such as `occlusion`.
@@ -83,14 +83,14 @@ def explain_linear(scorer: Any, document: EncodedDocuments, columns: Sequence[in
 
 
 def explain_occlusion(scorer: Scorer, document: EncodedDocuments, columns: Sequence[int]) -> Evidence:
-    """How far the raw score of a label falls when a word becomes an unknown one, wherever it stands."""
+    """How far the raw score of a label falls if all occurrences of a word are replaced by an unknown word."""
     return _occluded(scorer, document, columns, scorer.scores)
 
 
 def _occluded(
     scorer: Scorer, document: EncodedDocuments, columns: Sequence[int], score: Callable[[EncodedDocuments], Any]
 ) -> Evidence:
-    """How far a score of each label, [documents, L], falls when a word becomes an unknown one."""
+    """How far a score of each label, [documents, L], falls if a word is replaced by an unknown one."""
     words = _Occlusion(scorer, document, score)
     base = score(document)[0]  # [L]
     falls = {word: base - scores for word, scores in words.scores()}  # [L] each

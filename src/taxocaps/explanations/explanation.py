@@ -64,7 +64,7 @@ class JudgedLabel:
 
 @dataclass(frozen=True)
 class WordWeight:
-    """A word, and how much it speaks for a label; below 0 it speaks against it."""
+    """A word, and how much it speaks for a label; negative if it speaks against it."""
 
     word: str
     weight: float
@@ -163,7 +163,7 @@ class Graph:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a document has the labels it has.
+    """Why a document gets its labels.
 
     Attributes:
         model: The name of the model.
@@ -212,7 +212,7 @@ def _listed(words: Iterable[WordWeight]) -> str:
 
 
 def rounded(number: float) -> float:
-    """A number with as many digits as mean anything.
+    """A number, rounded to six significant digits.
 
     >>> rounded(0.12345678), rounded(1.2345678e-9)
     (0.123457, 1.23457e-09)

@@ -75,7 +75,7 @@ def import_corrections(store: FeedbackStore, documents: Iterable[Document], revi
 
 
 def _as_corrections(store: FeedbackStore, document: Document, reviewer: str) -> Iterator[Correction]:
-    """What a reviewer would have to say for a document to end with its labels."""
+    """The corrections that lead to the labels of a document."""
     labels = document.labels or ()
     content = json.dumps([document.id, document.text, *labels])
     name = f"import-{hashlib.sha256(content.encode('ascii')).hexdigest()[:32]}"
@@ -101,7 +101,7 @@ def _labelled(path: Path, config: CorpusConfig | None) -> Iterator[Document]:
 
 
 def _is_database(path: Path) -> bool:
-    """Whether a file is a database, or has just been made to become one."""
+    """Whether a file is a database, or an empty `.sqlite` file, which is about to become one."""
     with path.open("rb") as file:
         begin = file.read(len(_MAGIC))
     return begin == _MAGIC or (not begin and path.suffix == ".sqlite")

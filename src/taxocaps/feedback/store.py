@@ -140,7 +140,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """What a model says about a document that waits for review.
+    """The suggestion of a model for a document that waits for review.
 
     Attributes:
         version: The version of the model.
@@ -404,7 +404,7 @@ def _make_tables(database: sqlite3.Connection) -> None:
 
 
 def _tables(database: sqlite3.Connection) -> set[tuple[object, ...]]:
-    """All that is in the schema of a database: triggers and views of a stranger, too."""
+    """Everything in the schema of a database, including triggers and views, which a stranger may have added."""
     return {tuple(row) for row in database.execute("SELECT type, name, tbl_name, sql FROM sqlite_master")}
 
 
@@ -423,7 +423,7 @@ def _event(row: sqlite3.Row) -> Event:
 
 
 def _said(one: Event | Correction, document: str = "") -> tuple[object, ...]:
-    """What an event and the correction that became it have in common."""
+    """The fields that an event shares with the correction that it stores."""
     if isinstance(one, Correction):
         found = document if one.verdict == "undo" else one.document.id or ""
         return found, one.verdict, one.label, one.suggested, one.undoes, one.reviewer

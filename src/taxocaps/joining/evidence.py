@@ -29,7 +29,7 @@ _GROUPS: Mapping[str, str] = {
 """The kind of each feature that is no member."""
 
 KINDS = tuple(dict.fromkeys(kind for kind in _GROUPS.values() if kind != _TOGETHER))
-"""The kinds of evidence beside the scores of members."""
+"""The kinds of evidence besides the scores of members."""
 
 RESERVED = frozenset((*_GROUPS, *_GROUPS.values()))
 """Names that no member may have."""
@@ -70,7 +70,7 @@ class EvidenceMaker:
     Attributes:
         members: The names of the members.
         classes: The labels of the columns.
-        candidates: Labels of each document that are looked at for each source of evidence.
+        candidates: The number of candidate labels of each document that each source of evidence proposes.
         without: Kinds of evidence that are left out; without `name`, labels are known by their documents only.
     """
 
@@ -81,7 +81,7 @@ class EvidenceMaker:
 
     @staticmethod
     def candidates_for(labels: csr_array) -> int:
-        """How many labels of a document may be true, from the labels of training documents."""
+        """The number of candidate labels, from the labels of training documents."""
         return int(np.ceil(3 * labels.nnz / max(1, labels.shape[0]))) + _FURTHER
 
     @cached_property
@@ -97,7 +97,7 @@ class EvidenceMaker:
 
     @property
     def rising(self) -> list[bool]:
-        """For each feature whether it only ever speaks for a label, as scores and what a name has in common do."""
+        """Whether a higher value of each feature always makes a label more probable, as with the scores of members."""
         known = {*self.members, "mean", *LabelNames.rising}
         return [feature in known for feature in self.features]
 
@@ -191,7 +191,7 @@ def _relation(lists: Sequence[Sequence[int]], count: int) -> csr_array:
 
 
 def _best(values: Dense, count: int) -> NDArray[np.bool_]:
-    """The so many largest finite values of each row."""
+    """Marks the `count` largest finite values of each row."""
     found = np.zeros(values.shape, bool)
     count = min(count, values.shape[1])
     best = np.argpartition(-values, count - 1, axis=1)[:, :count]

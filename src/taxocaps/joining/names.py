@@ -141,7 +141,7 @@ class LabelNames:
 
     def _parts(self, documents: EncodedDocuments) -> Tokens:
         """The words inside the words of documents."""
-        raw = documents.tokens if documents.indices is None else documents.tokens.select(documents.indices)
+        raw = documents.selected_tokens
         return self._pipeline.reread_parts(raw)
 
     def _plain(self, documents: EncodedDocuments) -> EncodedDocuments:

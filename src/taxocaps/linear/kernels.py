@@ -108,19 +108,14 @@ def descend_label(
     for epoch in range(passes):
         worst = 0.0
         for i in range(n_active):
-            state, other = random_below(state, n_active - i)
-            other += i
-            order[i], order[other] = order[other], order[i]
-            row = order[i]
+            state, row = _draw(order, i, n_active, state)
             margin = signs[row] * _product(data, indices, starts, row, weights)
             old = np.float64(alphas[row])
             if epoch == 0:
-                loss, conjugate = _logistic_pair(margin, old, C) if logistic else _hinge_pair(margin, old, C)
+                loss, conjugate = _loss_pair(margin, old, C, logistic)
                 gap += loss + conjugate + old * margin
                 cost += loss
-            curve = scale * lengths[row]
-            best = _logistic_step(margin, old, curve, C) if logistic else _hinge_step(margin, old, curve, C)
-            alphas[row] = best
+            alphas[row] = _dual_step(margin, old, scale * lengths[row], C, logistic)
             change = np.float64(alphas[row]) - old  # as rounded to float32, so that weights and dual variables agree
             off[i] = abs(change)
             worst = max(worst, off[i])
@@ -168,19 +163,14 @@ def descend_gram(
     for epoch in range(passes):
         worst = 0.0
         for i in range(n_active):
-            state, other = random_below(state, n_active - i)
-            other += i
-            order[i], order[other] = order[other], order[i]
-            row = order[i]
+            state, row = _draw(order, i, n_active, state)
             margin = signs[row] * products[row]
             old = np.float64(alphas[row])
             if epoch == 0:
-                loss, conjugate = _logistic_pair(margin, old, C) if logistic else _hinge_pair(margin, old, C)
+                loss, conjugate = _loss_pair(margin, old, C, logistic)
                 gap += loss + conjugate + old * margin
                 cost += loss
-            curve = np.float64(gram[row, row])
-            best = _logistic_step(margin, old, curve, C) if logistic else _hinge_step(margin, old, curve, C)
-            alphas[row] = best
+            alphas[row] = _dual_step(margin, old, np.float64(gram[row, row]), C, logistic)
             change = np.float32(np.float64(alphas[row]) - old)
             off[i] = abs(change)
             worst = max(worst, off[i])
@@ -192,6 +182,15 @@ def descend_gram(
         if n_active == 0:
             break
     return gap, cost
+
+
+@kernel
+def _draw(order: Int64s, i: int, n_active: int, state: np.uint64) -> tuple[Any, Any]:
+    """Shuffle step i: swap a random one of the entries from i on into place i; returns the new state and the entry."""
+    state, other = random_below(state, n_active - i)
+    other += i
+    order[i], order[other] = order[other], order[i]
+    return state, order[i]
 
 
 @kernel
@@ -218,6 +217,18 @@ def _add(data: Float32s, indices: Int32s, starts: Int64s, row: int, factor: floa
     weights[len(weights) - 1] += factor
     for i in range(starts[row], starts[row + 1]):
         weights[indices[i]] += factor * data[i]
+
+
+@kernel
+def _loss_pair(margin: float, alpha: float, C: float, logistic: bool) -> Any:
+    """The loss of a document, and its conjugate at -alpha."""
+    return _logistic_pair(margin, alpha, C) if logistic else _hinge_pair(margin, alpha, C)
+
+
+@kernel
+def _dual_step(margin: float, alpha: float, curve: float, C: float, logistic: bool) -> Any:
+    """The dual variable of a document at the minimum of the dual objective over it alone."""
+    return _logistic_step(margin, alpha, curve, C) if logistic else _hinge_step(margin, alpha, curve, C)
 
 
 @kernel
@@ -306,9 +317,7 @@ def descend_paths(
     order = np.arange(len(examples))
     changes, found = np.zeros(weights.shape[1], np.float32), np.empty(len(common))
     for i in range(len(order)):
-        state, other = random_below(state, len(order) - i)
-        order[i], order[i + other] = order[i + other], order[i]
-        example = order[i]
+        state, example = _draw(order, i, len(order), state)
         document, label = examples[example]
         violations(rows, document_labels, paths, common, document, label, weights, found)
         worst = found.max()

@@ -24,6 +24,8 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
+from taxocaps.nn.layers import normal_weights
+
 __all__ = ["LabelCapsules", "PrimaryCapsules", "Sharing", "capsule_lengths", "route", "squash"]
 
 Sharing = Literal["none", "channel", "label"]
@@ -160,10 +162,10 @@ class LabelCapsules(nn.Module):
         self.iterations, self.sharing, self.channels = iterations, sharing, channels
         self.mix: nn.Parameter | None = None
         if compress is not None:
-            self.mix = nn.Parameter(torch.randn(rows, channels, compress) * (rows * channels) ** -0.5)
+            self.mix = normal_weights(rows, channels, compress, scale=(rows * channels) ** -0.5)
             rows, channels = 1, compress
         groups = {"none": rows * channels, "channel": channels, "label": 1}[sharing]
-        self.weight = nn.Parameter(torch.randn(labels, size, groups, inner) * inner**-0.5)
+        self.weight = normal_weights(labels, size, groups, inner, scale=inner**-0.5)
         self.gain = None if gain is None else nn.Parameter(torch.tensor(float(gain)))
 
     def forward(self, u: Tensor) -> Tensor:

@@ -21,6 +21,7 @@ __all__ = [
     "distinct_ids",
     "masked_max",
     "masked_mean",
+    "normal_weights",
     "pool_states",
     "sequence_mask",
     "start_recurrence",
@@ -55,6 +56,11 @@ def dense_layer(
     if bias:
         nn.init.zeros_(layer.bias)
     return layer
+
+
+def normal_weights(*shape: int, scale: float = 1.0) -> nn.Parameter:
+    """Weights that begin normally distributed, with a standard deviation of `scale`."""
+    return nn.Parameter(nn.init.normal_(torch.empty(shape), std=scale))
 
 
 def convolution(inputs: int, filters: int, width: int, stride: int = 1) -> nn.Conv1d:

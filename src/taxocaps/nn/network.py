@@ -30,11 +30,14 @@ and the entry point, in the `pyproject.toml` of your package::
     mean = "my_package.mean:MeanNetwork"
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
+import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from taxocaps import config as configuration
 from taxocaps.config import Between, Search
@@ -51,6 +54,7 @@ __all__ = [
     "Network",
     "SequenceNetwork",
     "Sizes",
+    "shapes_only",
     "word_embedding",
 ]
 
@@ -177,3 +181,22 @@ class SequenceNetwork(Network):
 def word_embedding(sizes: Sizes) -> nn.Embedding:
     """The table of word vectors; the vector of padding is 0 and stays 0."""
     return nn.Embedding(sizes.vocabulary, sizes.D, padding_idx=PADDING)
+
+
+@contextmanager
+def shapes_only() -> Iterator[None]:
+    """Make networks whose weights have shapes, but neither memory nor values: options may ask for any size."""
+    with torch.device("meta"), _Unfilled():
+        yield
+
+
+class _Unfilled(TorchFunctionMode):
+    """Leaves out what gives weights their first values; on the device `meta`, torch would load its compiler for it."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if func is Tensor.normal_ or getattr(func, "__module__", None) == "torch.nn.init":
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **kwargs)

@@ -13,7 +13,17 @@ from taxocaps.nn.contextual import WordContext, context_layer
 from taxocaps.nn.estimate import training_memory
 from taxocaps.nn.heads import CapsuleHead, DenseHead
 from taxocaps.nn.layers import distinct_ids
-from taxocaps.nn.network import PADDING, UNKNOWN, DropoutRate, Estimate, LayerSize, Network, Sizes, word_embedding
+from taxocaps.nn.network import (
+    PADDING,
+    UNKNOWN,
+    DropoutRate,
+    Estimate,
+    LayerSize,
+    Network,
+    Sizes,
+    shapes_only,
+    word_embedding,
+)
 from taxocaps.nn.rows import WINDOW, AttentionalLSTM, BlockAttention, RowConvolution, RowLayer, RowSelfAttention
 
 __all__ = ["WordsMatrixConfig", "WordsMatrixNetwork"]
@@ -125,7 +135,7 @@ class WordsMatrixNetwork(Network):
     @classmethod
     def estimate(cls, config: WordsMatrixConfig, sizes: Sizes, batch_size: int) -> Estimate:
         """What training with Adam will take on documents that have all N rows."""
-        with torch.device("meta"):  # shapes without memory
+        with shapes_only():
             network = cls(config, sizes)
         parameters = sum(parameter.numel() for parameter in network.parameters())
         return Estimate(parameters, training_memory(config, sizes, batch_size, parameters), _savings(config))

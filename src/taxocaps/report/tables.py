@@ -55,7 +55,7 @@ def quality_table(evaluation: Evaluation) -> "Table":
     table = _table("", "precision", "recall", "F1")
     table.add_row(*_averages_row("all labels (micro)", flat["micro"])[:4])
     table.add_row(*_averages_row("mean of labels (macro)", flat["macro"])[:4])
-    for row in levels if len(levels) > 1 else ():
+    for row in (row for row in levels if len(levels) > 1 and row["support"]):
         labels = f"{row['labels']:,} label{'s' * (row['labels'] != 1)}"
         table.add_row(*_averages_row(f"level {row['level']}, {labels}", row["micro"])[:4])
     table.caption, table.caption_justify = _in_words(metrics), "left"

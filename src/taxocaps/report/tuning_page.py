@@ -11,7 +11,7 @@ def tuning_page(tuning: Tuning) -> str:
     """The history of the search, the importance of options, the score over each of them, all trials, the best options.
 
     Args:
-        tuning: What the search came to.
+        tuning: The result of the search.
 
     Returns:
         The text of an HTML page that needs no network.

@@ -95,7 +95,7 @@ def choose_next(
     labelled: EncodedDocuments | None = None,
     scores: NDArray[np.float32] | None = None,
 ) -> list[Choice]:
-    """Choose documents of a pool to be labelled next, by a model of those that are labelled already.
+    """Choose documents of a pool to be labelled next, with a model that was trained on the labelled ones.
 
     Args:
         model: The model; a label is rare if few of its training documents have it.
@@ -126,7 +126,7 @@ def choose_next(
 
 
 def unmet_labels(model: FittedModel) -> list[str]:
-    """The labels without others below them that the model cannot give, for no document has them yet."""
+    """The leaf labels that the model cannot give, since no document has them yet."""
     names, taxonomy = model.classes.names, model.classes.taxonomy
     met = names if model.config.gives_unseen else [names[column] for column in np.flatnonzero(model.counts)]
     known = frozenset(met)
@@ -136,7 +136,7 @@ def unmet_labels(model: FittedModel) -> list[str]:
 def name_scores(
     taxonomy: Taxonomy, labels: Sequence[str], pool: EncodedDocuments, text: TextConfig
 ) -> NDArray[np.float32]:
-    """How well documents fit the names of labels, beside those of the pool that fit best; float32 [pool, labels].
+    """How well documents fit the names of labels, relative to the best documents of the pool; float32 [pool, labels].
 
     It is 0 for a document that has none of the words of a name.
     """
@@ -174,7 +174,7 @@ def latent_vectors(
 
 
 def _some(count: int, most: int) -> NDArray[np.int64]:
-    """At most so many of so many rows, at random."""
+    """At most `most` of `count` rows, drawn at random, in their order."""
     return np.sort(np.random.default_rng(0).permutation(count)[:most])
 
 
@@ -237,7 +237,7 @@ _TINY = 1e-9
 def _likeness(
     vectors: NDArray[np.float32], labelled: NDArray[np.float32] | None
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """How like each document is to some of the pool, at random, [pool, some], and those to labelled ones, [some]."""
+    """The similarity of documents to a sample of the pool, [pool, sample], and of that to labelled ones, [sample]."""
     count = max(1, min(_MOST_COVERED, _CELLS // max(1, len(vectors))))
     some = vectors[_some(len(vectors), count)].T
     covered = np.zeros(some.shape[1], np.float32)

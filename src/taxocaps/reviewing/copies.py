@@ -69,7 +69,7 @@ def _code(word: str) -> int:
 
 
 def differing_copies(documents: EncodedDocuments, labels: csr_array, seed: int = 0) -> list[Copies]:
-    """Copies of each other that differ in labels, exact ones first.
+    """Groups of copies whose labels differ, exact copies first.
 
     MinHash finds documents that may be copies; then their phrases of three words are compared.
 

@@ -43,7 +43,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Forecast:
-    """What an F1 is expected to be with twice as many documents.
+    """The expected F1 with twice as many documents.
 
     Attributes:
         now: The F1 by the fitted law if all documents were learned from.
@@ -62,7 +62,7 @@ class Forecast:
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """How good labels are after learning from some documents.
+    """The quality of labels after learning from a number of documents.
 
     Attributes:
         documents: The number of documents learned from.
@@ -152,7 +152,7 @@ def _predicted(
 
 
 def _quiet(context: FitContext) -> FitContext:
-    """For fits that are too short to speak of, and that leave nothing behind."""
+    """The context of the short fits of a curve: no progress reports, and a folder of their own."""
     return FitContext(context.within("curve").folder, threads=context.threads)
 
 

@@ -74,7 +74,7 @@ class DoubtfulDocument:
 
 @dataclass(frozen=True)
 class MissingChild:
-    """A document with a label that has others below it, and with none of these.
+    """A document with a label, but with none of the labels below it.
 
     Attributes:
         id: The document.
@@ -125,7 +125,7 @@ class ConfusedLabels:
 
 @dataclass(frozen=True)
 class LabelForecast:
-    """What twice as many documents would bring for one label."""
+    """The expected F1 of a label with twice as many documents."""
 
     label: str
     name: str
@@ -136,7 +136,7 @@ class LabelForecast:
 
 @dataclass(frozen=True)
 class ReviewCurve:
-    """The learning curve of a linear model, and what twice as many documents would bring.
+    """The learning curve of a linear model, and a forecast for twice as many documents.
 
     Attributes:
         points: F1 by the number of documents learned from.
@@ -176,7 +176,7 @@ class NextDocument:
 
 @dataclass(frozen=True)
 class Review:
-    """What is worth a second look in a corpus.
+    """The findings of a review: what is worth a second look in a corpus.
 
     Attributes:
         model: The model whose out-of-fold scores were used.
@@ -219,7 +219,7 @@ class Review:
     next: tuple[NextDocument, ...]
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """All that concerns single documents or labels, one record each, as it is written to JSONL."""
+        """The findings about single documents and labels as records, as they are written to JSONL."""
         parts: dict[str, tuple[Any, ...]] = {
             "copies": self.copies,
             "no-words": self.wordless,

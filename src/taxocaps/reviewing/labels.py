@@ -16,7 +16,7 @@ FEW_DOCUMENTS = 10
 
 @dataclass(frozen=True, eq=False)
 class Childless:
-    """Documents that have a parent without any label below it, though most documents with it have one.
+    """Documents with a parent label but none of its children, although most documents with that parent have one.
 
     Attributes:
         documents: int64 [n], their rows; where a label below is most probable come first.

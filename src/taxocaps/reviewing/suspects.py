@@ -59,13 +59,13 @@ class Suspects:
         return Suspects(*(getattr(self, name)[indices] for name in self.__dataclass_fields__))
 
     def first_documents(self, count: int) -> NDArray[np.int64]:
-        """The documents that are most suspicious, by their most suspicious label; at most `count`."""
+        """At most `count` documents, ordered by their most suspicious label."""
         _, first = np.unique(self.documents, return_index=True)
         return self.documents[np.sort(first)[:count]]
 
 
 def find_suspects(labels: csr_array, scores: Scores, closure: csr_array | None = None) -> Suspects:
-    """All labels that are given, and those not given that are as probable as others that are, by their odds.
+    """All labels that are given, and labels that are missing though they are as probable as given ones; by their odds.
 
     Args:
         labels: CSR [documents, L] of bool, as given.
@@ -96,7 +96,7 @@ _PROBABLE = 0.1
 
 
 def label_odds(given: NDArray[np.bool_], scores: Scores, shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The odds that a label is a mistake where it is given, and that it is forgotten elsewhere.
+    """The odds that a given label is a mistake, and that a label that is not given was forgotten.
 
     Args:
         given: bool [documents, L].
@@ -115,7 +115,7 @@ def label_odds(given: NDArray[np.bool_], scores: Scores, shares: NDArray[np.floa
 
 
 def confident_thresholds(labels: csr_array, scores: Scores) -> NDArray[np.float64]:
-    """How sure the model usually is: the mean probability of each label where it is not given, and where it is.
+    """The usual confidence of the model: the mean probability of each label where it is not given, and where it is.
 
     Returns:
         float64 [2, L]: of its absence in documents without it, of its presence in documents with it; 2, which no
@@ -133,7 +133,7 @@ def confident_thresholds(labels: csr_array, scores: Scores) -> NDArray[np.float6
 
 
 def confident_issues(labels: csr_array, scores: Scores) -> csr_array:
-    """The labels in doubt: the model is at least as sure of the contrary as it usually is where that is said.
+    """The labels in doubt: the model contradicts them with at least its usual confidence (confident learning).
 
     Only where that is also more probable than not. The same as the filter `confident_learning` of cleanlab, for each
     label by itself.
@@ -156,7 +156,7 @@ _ROUNDING = 1e-6
 
 
 def document_quality(labels: csr_array, scores: Scores) -> NDArray[np.float64]:
-    """How well all labels of each document fit, given or not: from 0 to 1; float64 [documents].
+    """How well the labels of each document fit, both given and missing ones, from 0 to 1; float64 [documents].
 
     The probability of what is said about each label, from the best to the worst, as an exponential moving average, so
     that the worst ones count most (Thyagarajan et al. 2022).
@@ -179,7 +179,7 @@ def _chunks(labels: csr_array, scores: Scores) -> Iterator[tuple[int, NDArray[np
 
 
 def _first_of_branches(suspects: Suspects, closure: csr_array) -> NDArray[np.intp]:
-    """Where a suspect stands whose document has no more suspicious one of the same kind above or below it."""
+    """The suspects whose document has no more suspicious label of the same kind above or below them."""
     above = {
         label: frozenset(closure.indices[closure.indptr[label] : closure.indptr[label + 1]].tolist())
         for label in np.unique(suspects.labels).tolist()

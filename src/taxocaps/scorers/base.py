@@ -1,4 +1,4 @@
-"""What every scorer does: learn from encoded documents, and score labels."""
+"""Scorers: the interface of everything that learns from encoded documents and scores labels."""
 
 import shutil
 from abc import ABC, abstractmethod
@@ -55,7 +55,7 @@ class ModelConfig(Config):
     """
 
     fold_cost: ClassVar[float] = 1.0
-    """What fitting to all documents but a fold costs, compared with a fit to all."""
+    """The cost of fitting to all documents but one fold, relative to a fit to all."""
 
     scorer: str
     labels: LabelConfig = LabelConfig()
@@ -70,35 +70,35 @@ class ModelConfig(Config):
         return {}
 
     def seconds(self, workload: "Workload") -> float:
-        """About how long one core takes to fit the model once; a rule of thumb that is the same on all machines."""
+        """The approximate time of one fit on one core: a rule of thumb, which is the same on all machines."""
         return 0.0
 
     def as_member(self) -> Self:
-        """The options of such a model where it is a member of a joined one."""
+        """The options of the same model as a member of a joined model."""
         return self
 
     @property
     def portable(self) -> Self:
-        """As a model's folder has it: what lies in that folder has its name there, not its place on this machine."""
+        """The options as they are written into a model's folder: files in that folder go by their names there."""
         return self
 
     @property
     def learns_validation(self) -> bool:
-        """Whether validation documents are further training documents: out of fold, all of them serve both purposes.
+        """Whether validation documents are added to the training documents: out of fold, all serve both purposes.
 
-        Not where documents have encodings: only words can be put together.
+        Not if the scorer reads encodings: only words of two sets of documents can be put together.
         """
         return self.folds > 1 and not self.encodings
 
     @property
     def gives_unseen(self) -> bool:
-        """Whether labels of the taxonomy that no training document carries get columns, too."""
+        """Whether labels that no training document carries get columns, too."""
         return False
 
 
 @dataclass(frozen=True)
 class Workload:
-    """How much there is to learn from: documents, their words, and labels that some of them carry."""
+    """The amount of training data: the numbers of documents, of words, and of labels that some document carries."""
 
     documents: int
     words: int
@@ -117,12 +117,12 @@ class Examples:
 
     @property
     def workload(self) -> Workload:
-        """How much there is to learn from."""
+        """The amount of data in these documents."""
         labels = np.count_nonzero(np.asarray(self.labels.sum(axis=0)))
         return Workload(len(self), int(self.documents.lengths.sum()), int(labels))
 
     def select(self, indices: NDArray[np.int64]) -> "Examples":
-        """Some of them."""
+        """Some of the documents with their labels."""
         return Examples(self.documents.select(indices), self.labels[indices])
 
     def with_others(self, others: "Examples") -> "Examples":
@@ -134,17 +134,17 @@ class Examples:
 
 @dataclass(frozen=True)
 class FitContext:
-    """How a scorer is fitted, as far as its options do not say it.
+    """The circumstances of a fit, which are no options of the scorer.
 
     Attributes:
         folder: Where checkpoints go.
         resume: Continue from what an earlier run left in `folder`.
-        threads: Threads of compiled parts.
-        progress: Told where the work stands.
-        tell: Told what a person should know, such as the memory that training will take.
-        epochs: How many epochs are enough, if an earlier fit with validation documents has shown it.
-        watch: Told how good the scores of documents that were not learned from are, after each epoch or fold; it may
-            raise an error to end the fit.
+        threads: The number of threads of compiled code.
+        progress: Called with the progress of the work.
+        tell: Called with messages for the user, such as how much memory training will take.
+        epochs: The number of epochs to train, if an earlier fit with validation documents has shown how many are best.
+        watch: Called after each epoch or fold with the quality of scores on documents that were not learned from; it
+            may raise an error to end the fit.
     """
 
     folder: Path
@@ -156,13 +156,13 @@ class FitContext:
     watch: Callable[[Interim], None] | None = None
 
     def within(self, *names: str) -> "FitContext":
-        """The same for a part of the work, in a folder of its own."""
+        """The context of a part of the work, with a folder of its own."""
         folder = self.folder.joinpath(*names)
         folder.mkdir(parents=True, exist_ok=True)
         return replace(self, folder=folder)
 
     def called(self, name: str) -> "FitContext":
-        """The same for a part of the work that goes by a name in progress reports."""
+        """The context of a part of the work, with a name in progress reports."""
 
         def report(stage: str, done: int, total: int | None = None, note: str = "") -> None:
             self.progress(f"{name}: {stage}", done, total, note)
@@ -170,18 +170,18 @@ class FitContext:
         return replace(self, progress=report)
 
     def judge(self, step: int, truth: Any, scores: NDArray[np.float32]) -> None:
-        """Tell whoever watches how good the scores of some documents are, CSR and float32 [documents, L]."""
+        """Tell `watch` how good the scores of some documents are; CSR of bool and float32, both [documents, L]."""
         if self.watch is not None:
             best = best_threshold(truth, scores)
             found = flat_metrics(truth, csr_array(scores >= best.threshold))
             self.watch(Interim(step, best.f1, found.macro.f1))
 
     def has(self, name: str) -> bool:
-        """Whether an earlier run has computed an array."""
+        """Whether an earlier run, which this one resumes, has computed an array."""
         return self.resume and (self.folder / f"{name}.npy").exists()
 
     def kept(self, name: str, compute: Callable[[], NDArray[np.float32]]) -> NDArray[np.float32]:
-        """An array that is computed once: a resumed run reads it, and what computing left in the folder goes."""
+        """Compute an array and keep it for a resumed run; whatever computing it left in the folder is removed."""
         path = self.folder / f"{name}.npy"
         if not self.has(name):
             found = compute()
@@ -195,10 +195,10 @@ class FitContext:
 
 @dataclass(frozen=True, eq=False)
 class CrossFit:
-    """A fitted scorer's report, and what it says of documents without having learned from them.
+    """The report of a fit, and scores of documents by a scorer that has not learned from them.
 
     Attributes:
-        report: What fitting came to.
+        report: The history of the fit.
         scores: float32 [documents, L], of validation documents, or of all training documents out of fold.
     """
 
@@ -209,18 +209,18 @@ class CrossFit:
 class Scorer(ABC):
     """Learns from encoded documents and a label matrix, and gives each document a score per label.
 
-    The labels of the columns, and with them the taxonomy, are fixed when the scorer is made; scores lie between 0 and
-    1. What becomes of scores, calibration and thresholds, is the same for all scorers and is done elsewhere. A scorer
-    may be made of others, its members, whose folders lie inside its own.
+    The labels of the columns, and with them the taxonomy, are fixed when the scorer is made. Scores lie between 0 and
+    1; calibration and thresholds are the same for all scorers, and not their business. A scorer may be composed of
+    others, its members, whose folders lie inside its own.
 
     Attributes:
         Config: The options that the scorer has; `config_type` may refine it.
         is_calibrated: Whether scores are probabilities already.
-        needs_folds: Whether there are folds however few documents there are.
-        usual_rule: The decision rule for documents with several labels, if none is asked for.
+        needs_folds: Whether it is fitted in folds even to very few documents.
+        usual_rule: The default decision rule for documents with several labels.
         start: A fitted scorer of the same kind, perhaps with other labels, from whose weights `fit` continues.
-        origins: For labels that the scorer to start from calls otherwise, what it calls them.
-        vocabulary: The words it knows, once it is fitted.
+        origins: The old ids of labels that have another id in the scorer to start from.
+        vocabulary: The words that it knows, once it is fitted.
     """
 
     Config: ClassVar[type[ModelConfig]]
@@ -249,20 +249,32 @@ class Scorer(ABC):
 
     @cached_property
     def encoder(self) -> DocumentEncoder:
-        """What makes encoded documents for this scorer."""
+        """Encodes documents for this scorer."""
         return DocumentEncoder(self.config.text, self.config.encodings, self.threads)
 
     def starts_like(self, other: Self) -> None:
-        """Read documents as another scorer of the same labels does, and start from the same one."""
+        """Share the encoder of another scorer of the same labels, and start from the same scorer."""
         self.encoder, self.start, self.origins = other.encoder, other.start, other.origins
 
     @property
     def known_columns(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The columns of the labels that the scorer to start from knows, and the columns that they have there."""
+        """The columns of the labels that the scorer to start from knows, and their columns in that scorer."""
         theirs = {} if self.start is None else {name: column for column, name in enumerate(self.start.classes.names)}
         meant = ((column, self.origins.get(name, name)) for column, name in enumerate(self.classes.names))
         found = np.array([(column, theirs[name]) for column, name in meant if name in theirs], np.int64).reshape(-1, 2)
         return found[:, 0], found[:, 1]
+
+    def with_start_counts(self, counts: NDArray[np.int64], start: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Training documents of each label, where a label without any keeps those that it had before.
+
+        Args:
+            counts: int64 [L], the training documents of this scorer.
+            start: The same for the scorer to start from, in its own columns.
+        """
+        ours, theirs = self.known_columns
+        found = counts.copy()
+        found[ours] = np.where(counts[ours], counts[ours], start[theirs])
+        return found
 
     def knows(self, word: str) -> bool:
         """Whether a word tells this scorer anything."""
@@ -288,7 +300,7 @@ class Scorer(ABC):
         """Learn from `training`; `validation`, if there are any, may decide when to stop."""
 
     def advice(self, documents: int) -> tuple[str, ...]:
-        """What a person should know before this scorer learns from so many documents, in lines; that of members."""
+        """Lines for the user before the scorer learns from so many documents; by default the lines of its members."""
         return tuple(dict.fromkeys(line for member in self.members.values() for line in member.advice(documents)))
 
     def folds_for(self, documents: int) -> int:
@@ -321,11 +333,11 @@ class Scorer(ABC):
 
     @property
     def keeps_scale(self) -> bool:
-        """Whether a score goes on meaning the same after `refit`, so that calibration and thresholds can stay."""
+        """Whether scores keep their meaning after `refit`, so that calibration and thresholds can stay."""
         return False
 
     def refit(self, training: Examples, folds: NDArray[np.int64], context: FitContext) -> NDArray[np.float32]:
-        """Learn from the documents of the scorer to start from and some more, and keep of it what can be kept.
+        """Learn from the documents of the scorer to start from and a few more, keeping what can be kept of it.
 
         Args:
             training: All documents.

@@ -1,4 +1,4 @@
-"""From scores to labels: calibration, thresholds and the hierarchy, fitted on documents not learned from."""
+"""From scores to labels: calibration, thresholds and hierarchy, fitted on documents that were not learned from."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -90,13 +90,13 @@ class DecisionConfig(Config):
 
 
 class DecisionOptions(Config):
-    """Which labels documents get, where that differs from how the model was trained.
+    """How labels are chosen in a prediction; None leaves an option as the model was trained.
 
     Attributes:
-        top_k: So many labels, whatever their scores.
-        threshold: One threshold for all labels.
-        at_least: Labels that every document with words gets.
-        hierarchy: What is done about ancestors.
+        top_k: Give each document its k best labels, whatever their scores.
+        threshold: Use this threshold for all labels.
+        at_least: Give each document with words at least this many labels.
+        hierarchy: Leave labels as they are, add their ancestors, or drop labels whose parents are not chosen.
     """
 
     top_k: Annotated[int, Between(1, MOST_LABELS)] | None = None
@@ -105,7 +105,7 @@ class DecisionOptions(Config):
     hierarchy: Hierarchy | None = None
 
     def model_post_init(self, context: object, /) -> None:
-        """Refuse what excludes itself."""
+        """Refuse options that exclude each other."""
         if self.top_k is not None and self.threshold is not None:
             raise ConfigError("top_k takes labels whatever their scores; leave out threshold")
 
@@ -134,7 +134,7 @@ class HeldOut:
 
     @property
     def total_counts(self) -> NDArray[np.int64]:
-        """Documents of each label that the models have learned from together, at most; int64 [L]."""
+        """The largest number of training documents that any of the models had of each label; int64 [L]."""
         found: NDArray[np.int64] = self.counts.max(axis=0)
         return found
 
@@ -149,9 +149,9 @@ class DecisionRule:
     """A way to choose labels.
 
     Attributes:
-        fit: From documents that were not learned from, with calibrated scores, and the options to the threshold of each
-            label, float32 [L].
-        is_tuned: Whether thresholds depend on such documents.
+        fit: Finds the threshold of each label, float32 [L], from calibrated scores of documents that were not learned
+            from, and the options.
+        is_tuned: Whether thresholds depend on these scores.
         takes_best: Whether the `k` best labels are taken instead of those above their thresholds.
         takes_one: Whether only one is taken, of the labels that have none below them if ancestors are added.
     """
@@ -268,12 +268,16 @@ class Calibration:
         calibrated = logistic(self.slopes * logit(scores) + self.intercepts)
         return calibrated.astype(np.float32)
 
+    def calibrate_documents(self, scores: Scores) -> Scores:
+        """Calibrated scores, [documents, L]; those of a document without words, which are all 0, stay 0."""
+        return np.where(scores.any(axis=1, keepdims=True), self.apply(scores), np.float32(0))
+
 
 def fit_calibration(held_out: HeldOut, counts: NDArray[np.int64]) -> Calibration:
     """Fit the curves: a regularized logistic model of the logit and of how many training documents a label has.
 
-    Only labels that a model had documents of take part, and of each document the labels with the best scores: the many
-    others are clear. With too few true labels scores stay as they are.
+    Only labels with training documents take part and, of each document, the labels with the best scores: the many
+    others are clear. With too few true labels, scores stay as they are.
 
     Args:
         held_out: Documents that were not learned from, with scores as the scorer gives them.
@@ -328,8 +332,8 @@ def choose_labels(
     Args:
         scores: [documents, L].
         thresholds: A threshold for each label, or one for all.
-        top_k: Take so many labels, and no thresholds.
-        at_least: Take at least so many.
+        top_k: Take this many labels of each document instead of those above their thresholds.
+        at_least: Take at least this many labels of each document.
 
     Returns:
         bool [documents, L].

@@ -1,4 +1,4 @@
-"""Members joined: the scores of several scorers, label names, frequency and taxonomy become one probability."""
+"""The joined scorer: trees turn the scores of its members, label names, frequency and taxonomy into probabilities."""
 
 import math
 import re
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pydantic import SerializeAsAny, field_validator, model_validator
 from scipy.sparse import csr_array
 
-from taxocaps.arrays import ModelArrays, reading_arrays
+from taxocaps.arrays import ModelArrays, reading_arrays, write_arrays
 from taxocaps.config import Between, Duration
 from taxocaps.encoding.documents import EncodedDocuments
 from taxocaps.errors import ConfigError, CorpusError
@@ -25,6 +25,7 @@ from taxocaps.metrics.classification import flat_metrics
 from taxocaps.metrics.thresholds import best_threshold
 from taxocaps.results import FitReport, Standing
 from taxocaps.scorers.base import SCORERS, CrossFit, Examples, FitContext, ModelConfig, Scorer, make_scorer
+from taxocaps.scorers.decision import count_labels
 from taxocaps.scorers.plan import folds_of, plan_members
 from taxocaps.text.pipeline import TextConfig
 from taxocaps.text.tokens import Tokens
@@ -33,15 +34,15 @@ __all__ = ["JoinedModelConfig", "JoinedScorer"]
 
 _WEIGHTS = "join.safetensors"
 _CELLS = 2_000_000
-"""Pairs of a document and any label that are looked at together."""
+"""Pairs of a document and any label that are computed together; bounds the memory."""
 _MOST_PAIRS = 600_000
-"""Trees are fitted to the pairs of so many documents as have about this number; more teach them nothing new."""
+"""Trees are fitted to a sample of documents with about this many pairs; more teach them nothing new."""
 _PARTS = 3
-"""Trees are fitted without one part of the documents after another, to see how many of them are best."""
+"""Parts for cross-validation, which decides on the number of trees."""
 _COUNTS = (25, 50, 75, 100, 150, 200, 300)
-"""The numbers of trees that are compared."""
+"""The numbers of trees to choose from."""
 _MOST_COMPARED, _COMPARED_TREES = 50_000, 50
-"""Pairs and trees that members are compared by."""
+"""The numbers of pairs and of trees by which members are compared."""
 _COST_OF_MISSING = float(-np.log(1e-3))
 """The log loss of a true label that is no candidate: as if it had a probability of one in a thousand."""
 
@@ -106,6 +107,17 @@ class JoinedModelConfig(ModelConfig):
             raise ConfigError("without: one member must stay")
         return self
 
+    @model_validator(mode="after")
+    def _reads_one_way(self) -> Self:
+        """Members share the options of the text but for the tokenizer; their own would be of no effect."""
+        for name, member in self.members.items():
+            own = member.text.replace(tokenizer=self.text.tokenizer)
+            if own not in (TextConfig(tokenizer=self.text.tokenizer), self.text):
+                raise ConfigError(
+                    f"members.{name}.text: members read texts alike; give the option to all, such as text.stop_words"
+                )
+        return self
+
     @property
     def portable(self) -> Self:
         """With members as they lie in their folders."""
@@ -130,7 +142,7 @@ def _member_config(name: str, options: Any) -> ModelConfig:
 
 
 class JoinedScorer(Scorer):
-    """Members, and trees that make probabilities of what they and the names of labels say."""
+    """Several scorers, its members, and trees that turn their scores and other evidence into probabilities."""
 
     Config = JoinedModelConfig
     is_calibrated = True
@@ -141,7 +153,7 @@ class JoinedScorer(Scorer):
     counts: NDArray[np.int64]
     """Training documents of each label; [L]."""
     evidence: EvidenceMaker
-    """What makes evidence of the scores of members and the names of labels."""
+    """Makes evidence of the scores of members and the names of labels."""
     _names: LabelNames | None
 
     @cached_property
@@ -157,12 +169,12 @@ class JoinedScorer(Scorer):
         return self._members
 
     def _text_of(self, member: ModelConfig) -> TextConfig:
-        """A member reads raw tokens its own way, and the words of any other tokenizer as they are."""
+        """The text options of a member: its own for raw tokens, else those of the joined model."""
         text: TextConfig = self.config.text
         return text.replace(tokenizer=member.text.tokenizer) if text.tokenizer == "raw" else text
 
     def _label_names(self) -> LabelNames | None:
-        """What will measure the names of labels; None if they are left out."""
+        """Measures how well documents fit the names of labels; None if names are left out."""
         if "name" in self.config.without:
             return None
         taxonomy, names = self.classes.taxonomy, self.classes.names
@@ -176,14 +188,14 @@ class JoinedScorer(Scorer):
         return min(wanted, documents)
 
     def fit(self, training: Examples, validation: Examples | None, context: FitContext) -> FitReport:
-        """Join members that score one half of the documents after learning from the other."""
+        """Fit in two folds: members score each half of the documents after learning from the other."""
         folds = np.arange(len(training)) % 2 if len(training) > 1 else np.zeros(1, np.int64)
         return self.cross_fit(training, folds, context).report
 
     def cross_fit(self, training: Examples, folds: NDArray[np.int64], context: FitContext) -> CrossFit:
-        """Fit members on folds, the trees on what they say of documents they have not seen, then members on all.
+        """Fit members in folds, trees to their out-of-fold scores, then members to all documents.
 
-        If there is a scorer to start from, its members take part again, each from its weights.
+        If there is a scorer to start from, its members take part again, each starting from its weights.
         """
         self._learn_labels(training)
         self._take(list(self.members), EvidenceMaker.candidates_for(training.labels))
@@ -211,7 +223,7 @@ class JoinedScorer(Scorer):
         return all(member.keeps_scale for member in self.members.values())
 
     def refit(self, training: Examples, folds: NDArray[np.int64], context: FitContext) -> NDArray[np.float32]:
-        """Members learn from all documents; the trees that join them stay as they are."""
+        """Fit the members to all documents; the trees that join them are kept."""
         assert self.start is not None
         self._learn_labels(training)
         self._take(list(self.members), self.start.evidence.candidates)
@@ -225,27 +237,23 @@ class JoinedScorer(Scorer):
         return _filled(pairs, self.trees.logits(pairs.rows), training.labels.shape)
 
     def _learn_labels(self, training: Examples) -> None:
-        """Count the documents of labels, and learn how rare the words of their names are.
-
-        A label that no document carries has as many as for the scorer to start from, whose members know it.
-        """
-        self.counts = np.asarray(training.labels.sum(axis=0)).ravel().astype(np.int64)
+        """Count the documents of each label, and learn how rare the words of label names are."""
+        self.counts = count_labels(training.labels)
         if self.start is not None:
-            ours, theirs = self.known_columns
-            self.counts[ours] = np.where(self.counts[ours], self.counts[ours], self.start.counts[theirs])
+            self.counts = self.with_start_counts(self.counts, self.start.counts)
         self._names = self._label_names()
         if self._names is not None:
             self._names.fit(training.documents)
 
     def _start_members(self) -> None:
-        """Go on with the members of the scorer to start from, each from its weights."""
+        """Use the members of the scorer to start from, each starting from its weights."""
         assert self.start is not None
         self._keep(list(self.start.members))
         for name, member in self.members.items():
             member.start, member.origins = self.start.members[name], self.origins
 
     def _score_members(self, training: Examples, folds: NDArray[np.int64], context: FitContext) -> dict[str, Dense]:
-        """What members say of documents that they have not seen; one that reads nothing in the texts does not count."""
+        """The out-of-fold scores of each member; one that finds no words in the texts is left out."""
         found = {}
         for name, reading in self._readings(training.documents):
             member, within = self.members[name], context.called(name).within("members", name)
@@ -260,7 +268,7 @@ class JoinedScorer(Scorer):
         return found
 
     def scores(self, documents: EncodedDocuments) -> NDArray[np.float32]:
-        """The probability of each label; 0 for labels that nothing speaks for, and for a document without words."""
+        """The probability of each label; 0 for labels without any evidence, and for a document without words."""
         scores = np.zeros((len(documents), len(self.classes)), np.float32)
         for chunk in _chunks(len(documents), len(self.classes)):
             part = documents.select(chunk)
@@ -269,11 +277,11 @@ class JoinedScorer(Scorer):
         return scores
 
     def pairs(self, documents: EncodedDocuments, scores: Mapping[str, NDArray[np.float32]]) -> Pairs:
-        """What speaks for and against the labels that may be those of some documents.
+        """The evidence for and against the candidate labels of some documents.
 
         Args:
             documents: The documents.
-            scores: What `member_scores` says of them.
+            scores: Their `member_scores`.
         """
         return self._pairs(documents, list(scores.values()), self.counts, self.evidence)
 
@@ -300,8 +308,8 @@ class JoinedScorer(Scorer):
         return sum(member.parameters for member in self.members.values()) + int((self.trees.left < 0).sum())
 
     def _readings(self, documents: EncodedDocuments) -> Iterator[tuple[str, EncodedDocuments]]:
-        """For each member the documents as it reads them; a text is read once for all members that read it alike."""
-        raw = documents.tokens if documents.indices is None else documents.tokens.select(documents.indices)
+        """The documents as each member reads them; members that read texts alike share the result."""
+        raw = documents.selected_tokens
         known: dict[tuple[TextConfig, bool], Tokens] = {}
         for name, member in self.members.items():
             encoder = member.encoder
@@ -314,7 +322,7 @@ class JoinedScorer(Scorer):
             yield name, EncodedDocuments((), tokens, encoder.encode_tokens(tokens))
 
     def _standing(self, name: str, truth: csr_array, scores: Dense) -> Standing:
-        """How good a member is, or the join, with one threshold for all labels."""
+        """How good a member or the joined model is, with one threshold for all labels."""
         best = best_threshold(truth, scores)
         found = flat_metrics(truth, csr_array(scores >= best.threshold), averaged=self.counts > 0)
         return Standing(name, found.micro.f1, found.macro.f1, name in self.members or name == "joined")
@@ -322,7 +330,7 @@ class JoinedScorer(Scorer):
     def _leave_out_members(
         self, training: Examples, folds: NDArray[np.int64], scores: Mapping[str, Dense], context: FitContext
     ) -> None:
-        """Leave out one member after another, the last first, if the others do better without it."""
+        """Leave out members, trying the last first, if the others do better without them."""
         sample = np.random.default_rng(self.seed).permutation(len(training))
         documents = np.sort(sample[: max(100, _MOST_COMPARED // self.evidence.candidates)])
 
@@ -345,7 +353,7 @@ class JoinedScorer(Scorer):
         scores: Mapping[str, Dense],
         documents: NDArray[np.int64],
     ) -> float:
-        """How far a join of some members is from the truth: learned from some documents, the log loss of others."""
+        """The log loss of a join of some members: trees are fitted to half of the documents, tested on the rest."""
         evidence = replace(self.evidence, members=tuple(scores))
         pairs = self._out_of_fold_pairs(training, folds, list(scores.values()), documents, evidence)
         truth, learned = _truth(pairs, training.labels), folds[pairs.documents] % 2 == 0
@@ -356,7 +364,7 @@ class JoinedScorer(Scorer):
         return float(loss + missed * _COST_OF_MISSING)
 
     def _keep(self, names: Sequence[str]) -> None:
-        """Go on with some of the members; the configuration says so."""
+        """Keep only some of the members, also in the configuration."""
         listed = {*names, *self.config.without}
         members = {name: config for name, config in self.config.members.items() if name in listed}
         self.config = self.config.replace(members=members)
@@ -380,7 +388,7 @@ class JoinedScorer(Scorer):
         documents: NDArray[np.int64],
         evidence: EvidenceMaker,
     ) -> Pairs:
-        """The pairs of some training documents, with what was known without their folds."""
+        """The pairs of some training documents, with label counts that leave out their folds."""
         inside = [np.asarray(training.labels[folds == fold].sum(axis=0)) for fold in range(int(folds.max()) + 1)]
         counts = self.counts - np.stack([found.ravel() for found in inside])  # [folds, L]
         parts = []
@@ -395,7 +403,7 @@ class JoinedScorer(Scorer):
     def _fit_join(
         self, pairs: Pairs, truth: NDArray[np.bool_], folds: NDArray[np.int64], context: FitContext
     ) -> NDArray[np.float64]:
-        """Fit the trees to all pairs; returns logits of each pair by trees fitted without its fold."""
+        """Fit the trees to all pairs; returns the logit of each pair by trees fitted without its part of the folds."""
         generator = np.random.default_rng(self.seed)
         part_of = folds[pairs.documents] % _PARTS
         staged = np.zeros((len(_COUNTS), len(pairs)))
@@ -426,9 +434,7 @@ class JoinedScorer(Scorer):
         return fit_trees(rows, truth[used], self.config.join, count, rising=rising, seed=self.seed)
 
     def _save(self, folder: Path) -> None:
-        """Write `join.safetensors`: the trees, the counts of labels, and what is known of their names."""
-        from safetensors.numpy import save_file
-
+        """Write `join.safetensors`: the trees, the label counts, and what was learned of label names."""
         names = self._names.save(folder) if self._names is not None else {}
         arrays = {
             "counts": self.counts,
@@ -436,8 +442,7 @@ class JoinedScorer(Scorer):
             **self.trees.arrays(),
             **names,
         }
-        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, folder / _WEIGHTS)
-        (folder / _WEIGHTS).chmod(0o644)
+        write_arrays(folder / _WEIGHTS, arrays)
 
     def _load(self, folder: Path) -> None:
         with reading_arrays(folder / _WEIGHTS):
@@ -472,7 +477,7 @@ def _truth(pairs: Pairs, labels: csr_array) -> NDArray[np.bool_]:
 
 
 def _sample(pairs: Pairs, used: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int64]:
-    """The pairs of some of the documents, at random, if there are too many."""
+    """All of the pairs or, if there are too many, those of a random sample of documents."""
     if len(used) <= _MOST_PAIRS:
         return used
     documents = np.unique(pairs.documents[used])

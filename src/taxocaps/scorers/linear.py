@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from taxocaps.arrays import ModelArrays, reading_arrays
+from taxocaps.arrays import ModelArrays, reading_arrays, write_arrays
 from taxocaps.config import Between
 from taxocaps.encoding.bag import IDF_BOUNDS, BagConfig, BagOfWords
 from taxocaps.encoding.documents import EncodedDocuments
@@ -23,14 +23,15 @@ from taxocaps.metrics.thresholds import best_threshold
 from taxocaps.progress import Progress, silent
 from taxocaps.results import FitReport
 from taxocaps.scorers.base import CrossFit, Examples, FitContext, ModelConfig, Scorer, Workload
+from taxocaps.scorers.decision import count_labels
 from taxocaps.text.vocabulary import Vocabulary
 
 __all__ = ["LinearModelConfig", "LinearScorer"]
 
 _COSTS = (1.0, 0.3, 3.0)
-"""What `linear.C` is chosen from: the first, unless chance is unlikely to make another one look so much better."""
+"""The values of `linear.C` to choose from: the first, unless another one is better by more than chance explains."""
 _MOST_SEARCHED = 64
-"""Labels that they are compared on."""
+"""The number of labels on which these values are compared."""
 _FEATURES_PER_WORD = {"words": 0.5, "pairs": 1.6, "characters": 4.0}
 _COUNTING, _DESCENT, _PRODUCT = 1e-6, 3e-8, 2e-9
 """Seconds of one core to count a feature of a document, and for one label to learn from it or from a product."""
@@ -55,7 +56,7 @@ class LinearModelConfig(ModelConfig):
     linear: LinearConfig = LinearConfig()
 
     def seconds(self, workload: Workload) -> float:
-        """Time goes with the features of documents, or with products of few documents, and with labels."""
+        """Time grows with the features of documents, or with the products of few documents, and with labels."""
         features = _FEATURES_PER_WORD[self.bag.features] * workload.words
         return features * _COUNTING + workload.labels * min(features * _DESCENT, workload.documents**2 * _PRODUCT)
 
@@ -78,8 +79,8 @@ class LinearScorer(Scorer):
     def fit(self, training: Examples, validation: Examples | None, context: FitContext) -> FitReport:
         """Count words, then fit the classifiers; validation documents are not needed.
 
-        Classifiers begin with the weights of the scorer to start from, and end where they would without it, but sooner;
-        labels that no document carries keep these weights.
+        If there is a scorer to start from, descent begins at its weights and reaches the same result, only sooner;
+        labels that no document carries keep its weights.
         """
         bags = self._learn_bag(training.documents)
         task = self._task(bags, training.labels, context)
@@ -87,7 +88,7 @@ class LinearScorer(Scorer):
         return FitReport()
 
     def cross_fit(self, training: Examples, folds: NDArray[np.int64], context: FitContext) -> CrossFit:
-        """Words are counted once for all folds: how rare a word is does not depend on labels."""
+        """Count words once for all folds, since features do not depend on labels; then fit without each fold."""
         bags = self._learn_bag(training.documents)
         count = int(folds.max()) + 1
         listener = _Listener(context.progress)
@@ -111,16 +112,16 @@ class LinearScorer(Scorer):
         return CrossFit(FitReport(), scores)
 
     def take_start(self, training: Examples) -> None:
-        """Take the weights of the scorer to start from, which has one-vs-rest classifiers, as they are.
+        """Copy the weights of the scorer to start from, which must have one-vs-rest classifiers, without fitting.
 
         Args:
-            training: The documents that tell how frequent new labels are: these have the share of their documents.
+            training: Documents from which the frequency of new labels is taken, which is all that is known of them.
         """
         assert self.start is not None
         ours, theirs = self.known_columns
         other, shape = self.start.weights, (len(self.classes), len(self.start.classes))
         placed = csr_array((np.ones(len(ours), np.float32), (ours, theirs)), shape)
-        shares = (np.asarray(training.labels.sum(axis=0)).ravel() + 0.5) / (len(training) + 1)
+        shares = (count_labels(training.labels) + 0.5) / (len(training) + 1)
         intercept = logit(shares).astype(np.float32)
         intercept[ours] = other.intercept[theirs]
         self.weights, self.C = LinearWeights(csr_array(placed @ other.coef), intercept), self.start.C
@@ -132,7 +133,7 @@ class LinearScorer(Scorer):
         return self._scores(self.weights.margins(bags), bags)
 
     def _learn_bag(self, documents: EncodedDocuments) -> csr_array:
-        """Choose the words that count; returns the vectors of the documents."""
+        """Choose the features; returns the vectors of the documents."""
         config = self.config.bag
         least = min(config.min_documents, max(1, len(documents) // 10))  # few documents have few words in common
         bag = BagOfWords.learn(documents, config.replace(min_documents=least))
@@ -158,7 +159,7 @@ class LinearScorer(Scorer):
         )
 
     def _known_weights(self) -> KnownWeights | None:
-        """The weights of the scorer to start from, over the features of this one; None if they are not of labels."""
+        """The weights of the scorer to start from, over the features of this one; only for one-vs-rest classifiers."""
         if self.start is None or self.config.linear.structure != "flat":
             return None
         ours, theirs = self.known_columns
@@ -173,13 +174,13 @@ class LinearScorer(Scorer):
         return METHODS[task.config.structure].prepare(task)
 
     def _searched(self, task: LinearTask, left_out: NDArray[np.int64]) -> LinearTask:
-        """The task with the C whose classifiers of some labels, evenly spread by frequency, have the best micro-F1.
+        """The task with the best C, by micro-F1 on a sample of labels that is evenly spread by frequency.
 
         Args:
             task: The task.
             left_out: The documents that are scored by classifiers fitted to all others.
         """
-        order = np.argsort(-np.asarray(task.Y.sum(axis=0)).ravel(), kind="stable")
+        order = np.argsort(-count_labels(task.Y), kind="stable")
         columns = np.sort(order[:: math.ceil(len(order) / _MOST_SEARCHED)])
 
         def quality(chosen: LinearTask) -> float:
@@ -197,7 +198,7 @@ class LinearScorer(Scorer):
         return scores
 
     def knows(self, word: str) -> bool:
-        """Whether a word is a feature, or is spelled with one."""
+        """Whether a word is a feature, or contains one."""
         return self.bag.knows(word)
 
     @property
@@ -219,8 +220,6 @@ class LinearScorer(Scorer):
 
     def _save(self, folder: Path) -> None:
         """Write `vocabulary.tsv` and `weights.safetensors`, the weights as the three arrays of a sparse matrix."""
-        from safetensors.numpy import save_file
-
         coef = self.weights.coef
         self.vocabulary.save(folder / _VOCABULARY)
         arrays = {
@@ -231,8 +230,7 @@ class LinearScorer(Scorer):
             "coef.indices": coef.indices.astype(np.int32),
             "coef.indptr": coef.indptr.astype(np.int64),
         }
-        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, folder / _WEIGHTS)
-        (folder / _WEIGHTS).chmod(0o644)
+        write_arrays(folder / _WEIGHTS, arrays)
 
     def _load(self, folder: Path) -> None:
         vocabulary = Vocabulary.load(folder / _VOCABULARY)
@@ -249,7 +247,7 @@ class LinearScorer(Scorer):
 
 
 class _Listener:
-    """Passes progress on to whoever listens at the time."""
+    """Passes progress on to a listener that may be exchanged meanwhile."""
 
     def __init__(self, progress: Progress) -> None:
         self.progress = progress

@@ -1,8 +1,8 @@
-"""A fitted model: a scorer with its calibration, its thresholds and its taxonomy; from documents to labels."""
+"""A fitted model: a scorer with its calibration, thresholds and taxonomy, which gives documents their labels."""
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from operator import itemgetter
@@ -15,40 +15,27 @@ from scipy.sparse import csr_array
 from taxocaps.corpus.document import Document
 from taxocaps.corpus.labels import Classes, LabelLists, label_matrix
 from taxocaps.encoding.documents import EncodedDocuments
-from taxocaps.errors import CorpusError, ModelError
-from taxocaps.metrics.calibration import calibration_error
+from taxocaps.errors import ModelError
 from taxocaps.metrics.classification import AddedLabels, label_counts
 from taxocaps.metrics.diagnosis import Diagnosis, diagnose
 from taxocaps.metrics.evaluation import Evaluation, evaluate
 from taxocaps.results import FitReport, ModelCard, Prediction, ScoredLabel, TaxonomyLabel, TaxonomyView, plain
-from taxocaps.scorers.base import Examples, FitContext, ModelConfig, Scorer
+from taxocaps.scorers.base import ModelConfig, Scorer
 from taxocaps.scorers.decision import (
     DECISION_RULES,
     Calibration,
+    DecisionConfig,
     DecisionOptions,
-    HeldOut,
     Hierarchy,
     add_ancestors,
     apply_hierarchy,
     choose_labels,
     count_labels,
-    fit_calibration,
     raise_ancestors,
 )
-from taxocaps.scorers.folds import document_folds
-from taxocaps.scorers.plan import expected_time
 from taxocaps.taxonomy.tree import VIRTUAL_ROOT
 
-__all__ = [
-    "FittedModel",
-    "ModelName",
-    "fit_model",
-    "fit_with_scores",
-    "has_folds",
-    "hold_out",
-    "known_counts",
-    "refit_model",
-]
+__all__ = ["FEW_DOCUMENTS", "FittedModel", "ModelName"]
 
 _DEEPEST = 500
 """Labels that are further below the root are shown without their paths."""
@@ -57,7 +44,7 @@ _AS_TRAINED = DecisionOptions()
 
 @dataclass(frozen=True)
 class ModelName:
-    """What a user asked for: the name of a model, of a preset, and the seed."""
+    """The name of the model and of the preset that a user asked for, and the seed."""
 
     model: str
     preset: str
@@ -65,28 +52,29 @@ class ModelName:
 
     @property
     def flags(self) -> str:
-        """The same for the command line, such as `--model HAN --preset fast`."""
+        """Model and preset as options of the command line, such as `--model HAN --preset fast`."""
         preset = f" --preset {self.preset}" if self.preset != "default" else ""
         return f"--model {shlex.quote(self.model)}{preset}"
 
 
 @dataclass(frozen=True)
 class FittedModel:
-    """All that is needed to label texts.
+    """Everything that is needed to label texts.
 
     Attributes:
-        name: What was asked for.
-        config: Every option, as it was used.
+        name: The name, preset and seed that the user asked for.
+        config: All options, as the user asked for them.
         scorer: Gives raw scores.
-        calibration: Makes probabilities of them.
+        calibration: Turns raw scores into probabilities.
         thresholds: float32 [L], the threshold of each label.
         hierarchy: What is done about ancestors.
-        counts: int64 [L], the training documents of each label; 0 for one that is given by its name alone.
-        report: What fitting came to.
-        validation: How good the labels are on documents that were not learned from: validation documents, or training
-            documents out of fold; None in a model that was read from a folder.
-        metrics: The same and more as plain values, as in `metrics.json`.
-        diagnosis: Where the labels of these documents go wrong; None in a model that was read from a folder.
+        rule: The decision rule; if `auto` was asked for, the one that was picked.
+        counts: int64 [L], the number of training documents of each label; 0 for one that is given by its name alone.
+        report: The history of the fit.
+        validation: Metrics on documents that were not learned from: validation documents, or training documents out of
+            fold; None in a model that was read from a folder.
+        metrics: These and further metrics as plain values, as in `metrics.json`.
+        diagnosis: Which errors the model makes on these documents; None in a model that was read from a folder.
     """
 
     name: ModelName
@@ -95,6 +83,7 @@ class FittedModel:
     calibration: Calibration
     thresholds: NDArray[np.float32]
     hierarchy: Hierarchy
+    rule: str
     counts: NDArray[np.int64]
     report: FitReport = field(default_factory=FitReport)
     validation: Evaluation | None = None
@@ -107,9 +96,14 @@ class FittedModel:
         return self.scorer.classes
 
     @cached_property
+    def decision(self) -> DecisionConfig:
+        """How scores become labels, with `auto` replaced by what the training documents suggested."""
+        return self.config.decision.replace(rule=self.rule, hierarchy=self.hierarchy)
+
+    @cached_property
     def is_calibrated(self) -> bool:
-        """Whether scores are probabilities; not so with too few documents, or if that was not wanted."""
-        by_itself = self.scorer.is_calibrated and int(self.counts.sum()) >= _FEW_DOCUMENTS
+        """Whether scores are probabilities: not with too few documents, nor if calibration is turned off."""
+        by_itself = self.scorer.is_calibrated and int(self.counts.sum()) >= FEW_DOCUMENTS
         return by_itself or not self.calibration.is_identity
 
     def title(self, label: str) -> str:
@@ -126,18 +120,18 @@ class FittedModel:
         return scores
 
     def own_scores(self, documents: EncodedDocuments) -> NDArray[np.float32]:
-        """Calibrated scores of each label by itself, by which labels are chosen; float32 [documents, L].
+        """Calibrated scores of each label on its own, from which labels are chosen; float32 [documents, L].
 
-        They are 0 for a document without words.
+        They are 0 for a document without words. See `consistent` for scores that respect the hierarchy.
         """
-        return _calibrated(self.calibration, self.raw_scores(documents))
+        return self.calibration.calibrate_documents(self.raw_scores(documents))
 
     def scores(self, documents: EncodedDocuments) -> NDArray[np.float32]:
-        """Scores as they are shown, see `consistent`; float32 [documents, L]."""
+        """Calibrated scores that respect the hierarchy (see `consistent`); float32 [documents, L]."""
         return self.consistent(self.own_scores(documents))
 
     def consistent(self, own: NDArray[np.float32], options: DecisionOptions | None = None) -> NDArray[np.float32]:
-        """Own scores as they are shown: if ancestors are added, none is less probable than what is below it."""
+        """Scores as users see them: if ancestors are added, no label is less probable than one below it."""
         return raise_ancestors(own, self.classes) if self._hierarchy(options) == "add-ancestors" else own
 
     def choose(self, own: NDArray[np.float32], options: DecisionOptions | None = None) -> csr_array:
@@ -145,21 +139,21 @@ class FittedModel:
 
         Args:
             own: Their scores, as `own_scores` gives them.
-            options: Where the choice differs from how the model was trained.
+            options: How the choice differs from the way in which the model was trained.
         """
         chosen = self._chosen(own, options or _AS_TRAINED)
         return csr_array(apply_hierarchy(chosen, self._hierarchy(options), self.classes))
 
     def _hierarchy(self, options: DecisionOptions | None) -> Hierarchy:
-        """What is done about ancestors: as is asked for, or as the model was trained."""
+        """What to do about ancestors: the option if it is given, else as the model was trained."""
         return (options or _AS_TRAINED).hierarchy or self.hierarchy
 
     def _chosen(self, own: NDArray[np.float32], options: DecisionOptions) -> NDArray[np.bool_]:
         """The labels before anything is done about ancestors; bool [documents, L]."""
-        decision, top_k, scores = self.config.decision, options.top_k, own
+        decision, top_k, scores = self.decision, options.top_k, own
         if top_k is None and options.threshold is None:
             top_k = decision.top_k
-            if DECISION_RULES[decision.rule].takes_one:
+            if DECISION_RULES[self.rule].takes_one:
                 scores = np.where(self._is_lowest, own, 0)
         chosen = choose_labels(
             scores,
@@ -173,7 +167,7 @@ class FittedModel:
     def label(
         self, documents: EncodedDocuments, options: DecisionOptions | None = None, *, first: int = 1
     ) -> Iterator[Prediction]:
-        """The labels of documents; so few are scored at a time that memory is bounded, however many labels there are.
+        """The labels of documents, scored in parts so that memory stays bounded however many labels there are.
 
         Args:
             documents: The documents.
@@ -196,14 +190,14 @@ class FittedModel:
     ) -> Iterator[Prediction]:
         """The labels of documents that have been scored.
 
-        If ancestors are added, a document gets all of them but the root, also those that are no columns, with at least
-        the scores of their descendants (see `add_ancestors`).
+        If ancestors are added, a document gets all of them except the root, even those without a column of their own,
+        with scores at least as high as those of their descendants (see `add_ancestors`).
 
         Args:
             documents: The documents.
             own: Their scores, as `own_scores` gives them.
             options: Which labels they get.
-            first: The position of the first document; those without an id are called by their positions.
+            first: The position of the first document; documents without an id are named by their position.
         """
         chosen, scores = self.choose(own, options), self.consistent(own, options)
         adds_ancestors = self._hierarchy(options) == "add-ancestors"
@@ -226,7 +220,7 @@ class FittedModel:
         return Prediction(id, tuple(labels), is_calibrated=self.is_calibrated)
 
     def _paths(self, label: str) -> tuple[tuple[str, ...], ...]:
-        """The paths to a label; none to one so deep that all its ancestors with their paths would fill the memory."""
+        """The paths to a label; none if it is so deep that the paths of all its ancestors would fill the memory."""
         taxonomy = self.classes.taxonomy
         return taxonomy.paths(label) if taxonomy.depth(label) <= _DEEPEST else ()
 
@@ -236,7 +230,7 @@ class FittedModel:
 
     @cached_property
     def _unseen(self) -> frozenset[str]:
-        """The columns that are given by their names alone: no document carries them or a label they are added to."""
+        """The labels that are given by their names alone: no training document carries them, or one below them."""
         is_known = self.counts > 0
         if self.hierarchy == "add-ancestors":
             is_known = raise_ancestors(is_known[None], self.classes)[0]
@@ -244,14 +238,14 @@ class FittedModel:
 
     @cached_property
     def _is_lowest(self) -> NDArray[np.bool_]:
-        """The labels that a document may have beside nothing but their ancestors; bool [L]."""
+        """The labels that are not ancestors of labels with training documents; bool [L]."""
         if self.hierarchy != "add-ancestors":
             return np.ones(len(self.classes), bool)
         is_above: NDArray[np.bool_] = self.classes.are_above(self.counts > 0)
         return ~is_above
 
     def card(self, name: str | None = None) -> ModelCard:
-        """What the model is and how good it is; `name` is what it is called, such as its folder."""
+        """The model card; `name` is what to call the model, such as its folder."""
         metrics = plain(self.metrics)
         return ModelCard(
             name=name or self.name.model,
@@ -261,9 +255,9 @@ class FittedModel:
             labels=len(self.classes),
             language=self.config.text.language,
             hierarchy=self.hierarchy,
-            rule=self.config.decision.rule,
-            takes_best=self.config.decision.top_k is not None,
-            at_least=self.config.decision.at_least,
+            rule=self.rule,
+            takes_best=self.decision.top_k is not None,
+            at_least=self.decision.at_least,
             is_calibrated=self.is_calibrated,
             **{key: metrics[key] for key in _OF_CARD if metrics.get(key) is not None},
         )
@@ -286,7 +280,7 @@ class FittedModel:
         return TaxonomyView(name or self.name.model, tuple(tree.roots), tuple(labels))
 
     def _other_names(self, label: str) -> dict[str, tuple[str, ...]]:
-        """The names by which a label can be searched for, beside its id and the name that is shown."""
+        """The names by which a label can be searched for, besides its id and the name that is shown."""
         shown = {label, self.title(label)}
         terms = [term for term in self.classes.taxonomy.terms(label) if term.text not in shown]
         hidden = dict.fromkeys(term.text for term in terms if term.kind == "hidden")
@@ -299,8 +293,8 @@ class FittedModel:
         """How good the labels of scored documents are.
 
         True labels without a column count in the micro-averages: as predicted where the model adds them as ancestors of
-        other labels, and as missed elsewhere. Added ancestors that no document carries, neither of these nor of those
-        learned from, do not count: such documents are labelled with the lowest labels only.
+        other labels, and as missed elsewhere. Added ancestors that no document carries, neither one of these nor a
+        training document, do not count: such documents are labelled with the lowest labels only.
 
         Args:
             truth: CSR [documents, L] of bool.
@@ -326,7 +320,7 @@ class FittedModel:
         return diagnose(truth, *self._measured(truth, own), _parents(self.classes))
 
     def _measured(self, truth: csr_array, own: NDArray[np.float32]) -> tuple[csr_array, NDArray[np.float32]]:
-        """Labels and scores as they are measured: those of columns that no document carries owe nothing to others."""
+        """Labels and scores as they are measured: a label that no document carries gets nothing from those below it."""
         is_idle = (self.counts == 0) & (count_labels(truth) == 0)
         by_themselves = self._chosen(own, _AS_TRAINED)
         chosen = apply_hierarchy(by_themselves, self.hierarchy, self.classes)
@@ -335,7 +329,7 @@ class FittedModel:
     def _beyond_columns(
         self, labels: Sequence[Sequence[str] | None], chosen: csr_array
     ) -> tuple[dict[str, int], AddedLabels]:
-        """True labels without a column: in how many documents each is missed, and how often they are added."""
+        """True labels without a column: how many documents miss each, and how often they are added as ancestors."""
         names, taxonomy = self.classes.names, self.classes.taxonomy
         unseen = sorted(set().union(*(found or () for found in labels)).difference(names))
         if not unseen:
@@ -353,7 +347,10 @@ class FittedModel:
 
 
 class _ShownLabels(dict[str, tuple[int, str, str, tuple[tuple[str, ...], ...], bool]]):
-    """For each label its position in the taxonomy, itself, its name and paths, and whether it is unseen; as needed."""
+    """What predictions show of a label, computed when it is first needed.
+
+    For each label its position in the taxonomy, its id, its name, its paths, and whether it is unseen.
+    """
 
     def __init__(self, model: FittedModel) -> None:
         super().__init__()
@@ -366,237 +363,11 @@ class _ShownLabels(dict[str, tuple[int, str, str, tuple[tuple[str, ...], ...], b
         return found
 
 
-def _calibrated(calibration: Calibration, raw: NDArray[np.float32]) -> NDArray[np.float32]:
-    calibrated = calibration.apply(raw)
-    return np.where(raw.any(axis=1, keepdims=True), calibrated, np.float32(0))  # a text without words has no score
-
-
-def fit_model(
-    name: ModelName, scorer: Scorer, training: Examples, validation: Examples | None, context: FitContext
-) -> FittedModel:
-    """Fit a scorer, then calibration and thresholds on documents that it has not learned from.
-
-    A scorer with folds scores each training document without its fold, and takes validation documents for further
-    training documents: all of them serve both purposes. For others these are the validation documents, or some training
-    documents that are held out. In the end the scorer has learned from all training documents.
-
-    Args:
-        name: What was asked for.
-        scorer: Not fitted yet.
-        training: The training documents.
-        validation: Documents that decide when to stop, and that thresholds are tuned on.
-        context: Where and how.
-    """
-    return fit_with_scores(name, scorer, training, validation, context)[0]
-
-
-def fit_with_scores(
-    name: ModelName,
-    scorer: Scorer,
-    training: Examples,
-    validation: Examples | None,
-    context: FitContext,
-    *,
-    only_validate: bool = False,
-) -> tuple[FittedModel, HeldOut]:
-    """The same as `fit_model`, with the calibrated scores of the documents that thresholds were fitted on.
-
-    If only these scores matter (`only_validate`), documents that are held out are not learned from in the end.
-    """
-    if not len(training):
-        raise CorpusError("there are no documents to learn from")
-    if validation is not None and scorer.config.learns_validation:
-        context.tell("validation documents are learned from, too: thresholds come from out-of-fold scores of all")
-        training, validation = training.with_others(validation), None
-    decision, counts = scorer.config.decision, count_labels(training.labels)
-    rare = _rare(scorer.classes, counts)
-    titles = (scorer.classes.taxonomy.title(label, scorer.config.text.language) for label in rare)
-    named = [label if title == label else f"{title} ({label})" for label, title in zip(rare, titles, strict=True)]
-    for line in (*_warnings(len(training), named), *scorer.advice(len(training))):
-        context.tell(line)
-    report, raw = _fit(scorer, training, validation, context, only_validate)
-    is_curved = decision.calibration == "logistic" and not scorer.is_calibrated
-    calibration = fit_calibration(raw, counts) if is_curved else Calibration()
-    held_out = replace(raw, scores=_calibrated(calibration, raw.scores))
-    hierarchy = decision.hierarchy
-    if hierarchy == "auto":
-        hierarchy = "add-ancestors" if scorer.classes.has_all_ancestors(training.labels, counts > 0) else "as-is"
-    if decision.rule == "auto":
-        has_one = scorer.classes.has_one_label(training.labels, with_ancestors=hierarchy == "add-ancestors")
-        decision = decision.replace(rule="one" if has_one else scorer.usual_rule)
-        if has_one:
-            context.tell("each document has one label, so each gets its best one (--set decision.rule=global for any)")
-    thresholds = DECISION_RULES[decision.rule].fit(held_out, decision)
-    config = scorer.config.replace(decision=decision)
-    fitted = FittedModel(name, config, scorer, calibration, thresholds, hierarchy, counts, report)
-    if decision.calibration == "logistic" and not fitted.is_calibrated:
-        context.tell("there are too few documents for probabilities: scores only order the labels")
-    found = fitted.evaluate(held_out.labels, held_out.scores)
-    metrics = {
-        "parameters": scorer.parameters,
-        "epochs": report.epochs,
-        "best_epoch": report.best_epoch,
-        "standings": [asdict(one) for one in report.standings],
-        "rare_labels": rare,
-        "raw_calibration_error": calibration_error(raw.labels, raw.scores),
-        "validation": found.as_dict(),
-        "is_out_of_fold": len(held_out.counts) > 1,
-    }
-    diagnosis = fitted.diagnose(held_out.labels, held_out.scores)
-    return replace(fitted, validation=found, metrics=metrics, diagnosis=diagnosis), held_out
-
-
-def refit_model(
-    start: FittedModel, scorer: Scorer, training: Examples, folds: NDArray[np.int64], context: FitContext
-) -> tuple[FittedModel, NDArray[np.float32]]:
-    """Fit a scorer whose scores keep their meaning (`keeps_scale`) to the documents of a model and a few more.
-
-    Calibration and thresholds stay; a new label has those of the known one with the next larger number of documents.
-
-    Args:
-        start: The model, whose scorer is the one that `scorer` starts from.
-        scorer: Not fitted yet.
-        training: All documents.
-        folds: As for `Scorer.refit`.
-        context: Where and how.
-
-    Returns:
-        The model, and the calibrated scores of the documents that have a fold, 0 for others; float32 [documents, L].
-    """
-    raw = scorer.refit(training, folds, context)
-    ours, theirs = scorer.known_columns
-    counts = known_counts(start, scorer, count_labels(training.labels))
-    order = np.argsort(start.counts, kind="stable")
-    like = order[np.searchsorted(start.counts, counts, sorter=order).clip(max=len(order) - 1)]  # [L], columns of start
-    like[ours] = theirs
-    slopes, intercepts = (
-        np.broadcast_to(values, start.counts.shape)[like]
-        for values in (start.calibration.slopes, start.calibration.intercepts)
-    )
-    calibration = Calibration() if start.calibration.is_identity else Calibration(slopes, intercepts)
-    metrics = {"parameters": scorer.parameters, "rare_labels": _rare(scorer.classes, counts)}
-    config = scorer.config.replace(decision=scorer.config.decision.replace(rule=start.config.decision.rule))
-    fitted = FittedModel(
-        start.name, config, scorer, calibration, start.thresholds[like], start.hierarchy, counts, metrics=metrics
-    )
-    return fitted, _calibrated(calibration, raw)
-
-
-def known_counts(start: FittedModel, scorer: Scorer, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Training documents of labels; one that none of them carries has those of the model to start from; int64 [L]."""
-    ours, theirs = scorer.known_columns
-    found = counts.copy()
-    found[ours] = np.where(counts[ours], counts[ours], start.counts[theirs])
-    return found
-
-
-def _fit(
-    scorer: Scorer, training: Examples, validation: Examples | None, context: FitContext, only_validate: bool
-) -> tuple[FitReport, HeldOut]:
-    """Fit a scorer; returns what it came to, and scores of documents by a scorer that has not learned from them."""
-    folds = _folds(scorer, training) if validation is None else None
-    fits = 0 if validation is not None else 1 if folds is None else int(folds.max()) + 1
-    if expected := expected_time(scorer.config, training.workload, fits):
-        context.tell(expected)
-    if validation is not None:
-        found = scorer.validated_fit(training, validation, context)
-        return found.report, _held_out(found.scores, validation, training)
-    if folds is not None:
-        found = scorer.cross_fit(training, folds, context)
-        return found.report, HeldOut.of_folds(training.labels, found.scores, folds)
-    share = min(scorer.config.validation, _MOST_CELLS / max(1, len(training) * len(scorer.classes)))
-    part, held_out = hold_out(training, share, scorer.seed)
-    found = scorer.validated_fit(part, held_out, context.within("held-out"))
-    if part is not training and not only_validate:
-        again = replace(
-            context.called("all documents").within("all"), epochs=found.report.best_epoch or None, watch=None
-        )
-        scorer.fit(training, None, again)
-    return found.report, _held_out(found.scores, held_out, part)
-
-
-def _folds(scorer: Scorer, training: Examples) -> NDArray[np.int64] | None:
-    """The fold of each document; None if the scorer wants no folds, or too few documents differ.
-
-    Nor are there folds for so many documents and labels that the scores of all of them would fill the memory: some
-    documents are held out then, as many as have scores in it, which is enough for calibration and thresholds.
-    """
-    fewest = 2 if scorer.needs_folds else _TOO_FEW_TO_SPLIT
-    wanted = scorer.folds_for(len(training))
-    return document_folds(training, wanted, scorer.seed, fewest) if has_folds(scorer, len(training)) else None
-
-
-def has_folds(scorer: Scorer, documents: int) -> bool:
-    """Whether so many documents, unless they are copies, are scored out of fold when a scorer is fitted to them."""
-    is_too_much = documents * len(scorer.classes) > _MOST_CELLS and not scorer.needs_folds
-    return scorer.folds_for(documents) > 1 and not is_too_much
-
-
-def _held_out(scores: NDArray[np.float32], examples: Examples, training: Examples) -> HeldOut:
-    return HeldOut(examples.labels, scores, count_labels(training.labels)[None], np.zeros(len(examples), np.int64))
-
-
-def hold_out(examples: Examples, share: float, seed: int) -> tuple[Examples, Examples]:
-    """Training and validation documents, drawn at random; very few documents are both.
-
-    A document stays for training if it is the last one of a label.
-
-    Args:
-        examples: All documents.
-        share: The share of validation documents.
-        seed: Random seed.
-    """
-    count = len(examples)
-    if count < _TOO_FEW_TO_SPLIT:
-        return examples, examples
-    order = np.random.default_rng(seed).permutation(count)
-    wanted, left = max(1, round(share * count)), count_labels(examples.labels)
-    chosen: list[int] = []
-    for document in order.tolist():
-        columns = examples.labels.indices[examples.labels.indptr[document] : examples.labels.indptr[document + 1]]
-        if (left[columns] > 1).all():
-            left[columns] -= 1
-            chosen.append(document)
-        if len(chosen) == wanted:
-            break
-    if not chosen:
-        return examples, examples
-    held_out = np.sort(np.array(chosen))
-    return examples.select(np.setdiff1d(np.arange(count), held_out)), examples.select(held_out)
-
-
-_MOST_CELLS = 100_000_000
-"""Scores of documents and labels that are in memory together in training, at most; 400 MB."""
-
 _CELLS_AT_ONCE = 8_000_000
 """Scores that are in memory together in prediction."""
 
-_TOO_FEW_TO_SPLIT = 10
-"""With fewer documents, holding some out would leave next to nothing; they validate themselves."""
-
-_FEW = 2
-"""Labels with so few documents are told by name."""
-
-_FEW_DOCUMENTS = 50
-_NAMES_TOLD = 5
-
-
-def _rare(classes: Classes, counts: NDArray[np.int64]) -> dict[str, int]:
-    """The labels with very few training documents, and their number."""
-    return {name: int(count) for name, count in zip(classes.names, counts, strict=True) if 0 < count <= _FEW}
-
-
-def _warnings(documents: int, rare: Sequence[str]) -> Iterator[str]:
-    """What should be known of a corpus that is too small, or of labels that are too rare, in lines."""
-    if documents < _FEW_DOCUMENTS:
-        number = f"{documents} document{'s' * (documents != 1)}"
-        yield f"with {number}, probabilities and thresholds are guesses: label more documents"
-    if rare:
-        first, left = rare[:_NAMES_TOLD], len(rare) - _NAMES_TOLD
-        number = f"{len(rare):,} labels have" if len(rare) > 1 else "1 label has"
-        more = f" and {left:,} more, listed in the report" if left > 0 else ""
-        yield f"{number} only one or two documents: {', '.join(first)}{more}"
-
+FEW_DOCUMENTS = 50
+"""With fewer training documents, even a scorer whose scores are probabilities is not trusted to give them."""
 
 _OF_CARD = (
     "parameters",
@@ -612,5 +383,5 @@ _OF_CARD = (
 
 
 def _parents(classes: Classes) -> list[tuple[str, ...]]:
-    """The parents of each label, be they columns or not; top labels are siblings of each other."""
+    """The parents of each label, with or without a column; top labels are siblings of each other."""
     return [classes.taxonomy.parents(name) or (VIRTUAL_ROOT,) for name in classes.names]

@@ -5,147 +5,45 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pydantic import create_model
 
 from taxocaps.arrays import check_finite, reading_arrays
-from taxocaps.config import Config
 from taxocaps.encoding.documents import EncodedDocuments
 from taxocaps.encoding.encoders import ENCODERS, Encoding
-from taxocaps.encoding.pieces import EncoderConfig
 from taxocaps.encoding.words import count_words, learn_vectors, vocabulary_ids
-from taxocaps.errors import ConfigError, CorpusError, ModelError
+from taxocaps.errors import CorpusError, ModelError
 from taxocaps.linear.model import Nodes
 from taxocaps.metrics.calibration import logit
-from taxocaps.nn.network import UNKNOWN, Estimate, Network, Sizes
-from taxocaps.nn.networks import NETWORKS
+from taxocaps.nn.network import UNKNOWN, Estimate, Network, Sizes, shapes_only
 from taxocaps.nn.prior import Prior
 from taxocaps.results import FitReport
-from taxocaps.scorers.base import CrossFit, Examples, FitContext, ModelConfig, Scorer, Workload
+from taxocaps.scorers.base import CrossFit, Examples, FitContext, Scorer
 from taxocaps.scorers.decision import Calibration, HeldOut, count_labels, fit_calibration
 from taxocaps.scorers.folds import document_folds
 from taxocaps.scorers.linear import LinearModelConfig, LinearScorer
 from taxocaps.scorers.model_folder import available_memory
-from taxocaps.scorers.objectives import OBJECTIVES, LossConfig
-from taxocaps.scorers.pretrained import copy_encoder, describe_tuning, load_reader, seconds_to_read
-from taxocaps.taxonomy.embedding import LabelVectorsConfig, train_label_vectors, unit_vectors
-from taxocaps.taxonomy.walks import WalkConfig
-from taxocaps.text.vectors import VectorsConfig
-from taxocaps.text.vocabulary import Vocabulary, VocabularyConfig
+from taxocaps.scorers.network_config import (
+    ENCODER_FOLDER,
+    NetworkModelConfig,
+    encoder_options,
+    network_config_type,
+    network_type,
+)
+from taxocaps.scorers.objectives import OBJECTIVES
+from taxocaps.scorers.pretrained import copy_encoder, describe_tuning, load_reader
+from taxocaps.taxonomy.embedding import train_label_vectors, unit_vectors
+from taxocaps.text.vocabulary import Vocabulary
 from taxocaps.training.batches import score_documents
 from taxocaps.training.config import TrainingConfig
 
-__all__ = ["NetworkInputs", "NetworkModelConfig", "NetworkScorer", "PriorConfig", "describe_memory"]
+__all__ = ["NetworkInputs", "NetworkScorer", "describe_memory"]
 
 _LOG = logging.getLogger("taxocaps")
-_PER_DOCUMENT, _PER_LABEL = 4e-3, 1e-5
-"""Seconds of one core for a document in an epoch, and what each label adds: networks of usual sizes are much alike."""
-_VOCABULARY, _WEIGHTS, _ENCODER = "vocabulary.tsv", "weights.safetensors", "encoder"
-
-
-class NetworkModelConfig(ModelConfig):
-    """The options of a network model; the sections of what its network reads are added to these.
-
-    Attributes:
-        scorer: The kind of scorer.
-        vocabulary: Which words have an id.
-        vectors: Where word vectors come from.
-        network: The options of the network.
-        training: How it is trained.
-    """
-
-    scorer: Literal["network"] = "network"
-    vocabulary: VocabularyConfig = VocabularyConfig()
-    vectors: VectorsConfig = VectorsConfig()
-    network: Config
-    training: TrainingConfig = TrainingConfig()
-
-    @property
-    def encodings(self) -> Mapping[str, Config]:
-        """The encodings that the network reads, each with its options."""
-        found = {name: getattr(self, ENCODERS[name].Config.section) for name in _network_type(self).reads}
-        pretrained = _encoder_of(self)
-        return found if pretrained is None else {**found, str(pretrained.encoding): pretrained}
-
-    def seconds(self, workload: Workload) -> float:
-        """Time goes with documents and epochs; more labels make a network larger, and an encoder reads all words."""
-        epochs = self.training.for_documents(workload.documents).epochs
-        pretrained = _encoder_of(self)
-        reading = 0.0 if pretrained is None else seconds_to_read(pretrained, workload.words, epochs)
-        return workload.documents * epochs * (_PER_DOCUMENT + _PER_LABEL * workload.labels) + reading
-
-    @property
-    def portable(self) -> Self:
-        """With the encoder that lies in the model's own folder."""
-        pretrained = _encoder_of(self)
-        return self if pretrained is None else self.replace(encoder=pretrained.replace(folder=_ENCODER))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # The classes of configurations are made when they are needed, and have no name that pickle would find.
-        return _restore, (self.as_mapping(),)
-
-
-def _restore(options: Mapping[str, Any]) -> NetworkModelConfig:
-    return NetworkScorer.config_type(options).model_validate(options)
-
-
-class PriorConfig(Config):
-    """What a network adds to.
-
-    Attributes:
-        kind: `linear` for a linear model over the same words: what it says of documents it has not seen is a prior, and
-            the network learns what it misses; `none` for a network alone.
-    """
-
-    section: ClassVar[str] = "prior"
-
-    kind: Literal["none", "linear"] = "linear"
-
-
-class _PointwiseModelConfig(NetworkModelConfig):
-    """The options of a network that scores each label on its own.
-
-    Attributes:
-        loss: The training loss.
-        walks: The random walks on the taxonomy.
-        label_vectors: The label vectors learned from them.
-        prior: What the network adds to.
-    """
-
-    loss: LossConfig = LossConfig()
-    walks: WalkConfig = WalkConfig()
-    label_vectors: LabelVectorsConfig = LabelVectorsConfig()
-    prior: PriorConfig = PriorConfig()
-
-    def seconds(self, workload: Workload) -> float:
-        """The network, and the linear model with its folds."""
-        linear = LinearModelConfig()
-        fits = 1 + linear.fold_cost * linear.folds if self.prior.kind == "linear" else 0
-        return super().seconds(workload) + fits * linear.seconds(workload)
-
-    def as_member(self) -> Self:
-        """Without a linear model of its own: a joined model has better ones."""
-        return self.replace(prior=PriorConfig(kind="none"))
-
-
-@cache
-def _config_type(kind: str) -> type[NetworkModelConfig]:
-    """The options of models with one kind of network."""
-    network = NETWORKS[kind]
-    configs: list[Any] = [ENCODERS[name].Config for name in network.reads]
-    configs += [EncoderConfig] if network.reads_context else []
-    sections: dict[str, Any] = {config.section: (config, config()) for config in configs}
-    return create_model(
-        f"{network.__name__}ModelConfig",
-        __base__=_PointwiseModelConfig if network.objective == "pointwise" else NetworkModelConfig,
-        __doc__=NetworkModelConfig.__doc__,
-        network=(network.Config, network.Config()),
-        **sections,
-    )
+_VOCABULARY, _WEIGHTS = "vocabulary.tsv", "weights.safetensors"
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,18 +113,14 @@ class NetworkScorer(Scorer):
     objective: Any
     """The network joined with its loss."""
     linear: LinearScorer | None = None
-    """The linear model whose word the network adds to."""
-    _checked: "NetworkInputs | None" = None
-    """The validation documents of the last fit, with what the linear model says of them out of fold."""
+    """The linear model whose logits the network adds to."""
+    _validation_inputs: NetworkInputs | None = None
+    """The validation documents of the last fit, with the out-of-fold logits of the linear model."""
 
     @classmethod
     def config_type(cls, options: Mapping[str, Any]) -> type[NetworkModelConfig]:
         """The configuration for the kind of network that the options name."""
-        network = options.get("network")
-        kind = network.get("kind") if isinstance(network, Mapping) else None
-        if kind is None:
-            raise ConfigError(f"network.kind is missing; there are {', '.join(NETWORKS)}")
-        return _config_type(str(kind))
+        return network_config_type(options)
 
     def advice(self, documents: int) -> tuple[str, ...]:
         """Whether there are enough documents for a network, and how training copes with few."""
@@ -247,19 +141,19 @@ class NetworkScorer(Scorer):
         counts = torch.from_numpy(count_labels(training.labels))  # [L]
         self.objective.prepare(counts, len(training), self.known_columns[0].tolist())
         inputs = self.inputs(training.documents)
-        checked = None if validation is None else self.inputs(validation.documents)
+        held_out = None if validation is None else self.inputs(validation.documents)
         if known is not None and folds is not None:
             # Not earlier: by now all options are known to be good, and there is something to keep for a resumed run.
             logits = self._fit_linear(known, folds, context)  # [documents, L]
             self._set_prior(known)
             inputs = replace(inputs, linear=logits[: len(training)])
-            checked = None if checked is None else replace(checked, linear=logits[len(training) :])
-        self._checked = checked
+            held_out = None if held_out is None else replace(held_out, linear=logits[len(training) :])
+        self._validation_inputs = held_out
         return train(
             self.objective,
             LabelledInputs(inputs, training.labels),
-            None if validation is None or checked is None else LabelledInputs(checked, validation.labels),
-            self._training(context),
+            None if validation is None or held_out is None else LabelledInputs(held_out, validation.labels),
+            self._training_config(context),
             folder=context.folder / "checkpoints",
             seed=self.seed,
             resume=context.resume,
@@ -270,17 +164,17 @@ class NetworkScorer(Scorer):
     def validated_fit(self, training: Examples, validation: Examples, context: FitContext) -> CrossFit:
         """The linear model learns from the validation documents, too, and scores them out of fold."""
         report = self.fit(training, validation, context)
-        assert self._checked is not None
-        return CrossFit(report, self._scores(self._checked))
+        assert self._validation_inputs is not None
+        return CrossFit(report, self._scores(self._validation_inputs))
 
     def scores(self, documents: EncodedDocuments) -> NDArray[np.float32]:
-        """The length of each label's capsule, or the output of a dense head, with what the linear model adds.
+        """The length of each label's capsule, or the output of a dense head, joined with the linear model if any.
 
-        A document without words has none.
+        The scores of a document without words are 0.
         """
         return self._scores(self._with_linear(documents))
 
-    def _scores(self, inputs: "NetworkInputs") -> NDArray[np.float32]:
+    def _scores(self, inputs: NetworkInputs) -> NDArray[np.float32]:
         scores = score_documents(self.objective, inputs, len(self.classes), device=_device(self.config.training.device))
         scores[inputs.lengths == 0] = 0
         return scores
@@ -311,17 +205,17 @@ class NetworkScorer(Scorer):
         return network
 
     def inputs(self, documents: EncodedDocuments) -> NetworkInputs:
-        """What the network reads of some documents."""
-        reads = _network_type(self.config).reads
+        """The inputs of the network for some documents, without those of a linear model."""
+        reads = network_type(self.config).reads
         word_ids = vocabulary_ids(documents.tokens.words, self.vocabulary)
-        pretrained = _encoder_of(self.config)
+        pretrained = encoder_options(self.config)
         context = None if pretrained is None else documents.encoding(str(pretrained.encoding))
         return NetworkInputs(documents, tuple(map(documents.encoding, reads)), word_ids, context)
 
     @property
     def explainer(self) -> str:
         """Networks over words-matrices show their rows and the graph, too."""
-        return "words-matrix" if "words-matrix" in _network_type(self.config).reads else "occlusion"
+        return "words-matrix" if "words-matrix" in network_type(self.config).reads else "occlusion"
 
     @property
     def parameters(self) -> int:
@@ -336,8 +230,8 @@ class NetworkScorer(Scorer):
         self.vocabulary.save(folder / _VOCABULARY)
         state = {name: tensor.contiguous() for name, tensor in self.objective.state_dict().items()}
         save_file(state, folder / _WEIGHTS)
-        if (pretrained := _encoder_of(self.config)) is not None:
-            copy_encoder(pretrained, folder / _ENCODER)
+        if (pretrained := encoder_options(self.config)) is not None:
+            copy_encoder(pretrained, folder / ENCODER_FOLDER)
         (folder / _WEIGHTS).chmod(0o644)  # it comes readable by its owner only, unlike all other files
 
     def _load(self, folder: Path) -> None:
@@ -346,8 +240,8 @@ class NetworkScorer(Scorer):
         self.vocabulary = Vocabulary.load(folder / _VOCABULARY)
         with reading_arrays(folder / _WEIGHTS):
             weights = load_file(folder / _WEIGHTS)
-            D = weights[f"network.{_network_type(self.config).word_vectors_name}"].shape[1]
-            with torch.device("meta"):  # shapes without memory: options may ask for any size
+            D = weights[f"network.{network_type(self.config).word_vectors_name}"].shape[1]
+            with shapes_only():
                 expected = self._make_objective(D, pretrained=False).state_dict()
             _check_weights(weights, expected, len(self.classes))
             self.objective = self._make_objective(D, pretrained=False)
@@ -355,14 +249,14 @@ class NetworkScorer(Scorer):
 
     def load(self, folder: Path) -> Self:
         """Read what `save` wrote; the linear model and the pre-trained encoder, too, if there were any."""
-        if (pretrained := _encoder_of(self.config)) is not None:
-            self.config = self.config.replace(encoder=pretrained.replace(folder=str(folder / _ENCODER)))
+        if (pretrained := encoder_options(self.config)) is not None:
+            self.config = self.config.replace(encoder=pretrained.replace(folder=str(folder / ENCODER_FOLDER)))
         if (folder / "members").exists():
             self.linear = self._make_linear()
         return super().load(folder)
 
-    def _training(self, context: FitContext) -> TrainingConfig:
-        """How to train: for as many epochs as were enough before, if that is known."""
+    def _training_config(self, context: FitContext) -> TrainingConfig:
+        """How to train: for as many epochs as an earlier fit has shown to be enough, if there was one."""
         config: TrainingConfig = self.config.training
         return config if context.epochs is None else config.replace(epochs=context.epochs, min_steps=0)
 
@@ -372,9 +266,9 @@ class NetworkScorer(Scorer):
         return linear
 
     def _prior_examples(self, training: Examples, validation: Examples | None) -> Examples | None:
-        """What the linear model beside the network learns from: the words of all documents; None without one.
+        """The training documents of the linear model, as words only; None if there is no linear model.
 
-        Validation documents are learned from, too: like all others, they are scored by a model that has not seen them.
+        It learns from the validation documents, too: out of fold, they are scored by a model that has not seen them.
         """
         prior = getattr(self.config, "prior", None)
         is_alone = prior is None or prior.kind == "none" if self.start is None else self.start.linear is None
@@ -385,13 +279,13 @@ class NetworkScorer(Scorer):
         return words[0] if len(words) == 1 else words[0].with_others(words[1])
 
     def _prior_folds(self, known: Examples) -> NDArray[np.int64] | None:
-        """The fold of each document for the linear model; None if there are too few documents."""
+        """The fold of each document of the linear model; None if there are too few documents."""
         if self.start is not None:  # its linear model stays as it is
             return np.zeros(len(known), np.int64)
         return document_folds(known, LinearModelConfig().folds, self.seed)
 
     def _fit_linear(self, known: Examples, folds: NDArray[np.int64], context: FitContext) -> NDArray[np.float32]:
-        """Fit the linear model; returns its logits, of documents that it has not seen."""
+        """Fit the linear model; returns its out-of-fold logits, [documents, L]."""
         assert self.linear is not None
         self._calibration = Calibration()
         if self.start is not None and self.start.linear is not None:  # of new labels it says how frequent they are
@@ -411,7 +305,7 @@ class NetworkScorer(Scorer):
         return _linear_logits(scores)
 
     def _set_prior(self, known: Examples) -> None:
-        """Start as the calibrated linear model, or as the prior of the scorer to start from."""
+        """Initialize the prior: with the calibration of the linear model, or as the scorer to start from has it."""
         counts, calibration = count_labels(known.labels), self._calibration
         curves = (np.broadcast_to(values, counts.shape) for values in (calibration.slopes, calibration.intercepts))
         slopes, intercepts = (torch.tensor(np.ascontiguousarray(values)) for values in curves)
@@ -421,12 +315,12 @@ class NetworkScorer(Scorer):
             prior.continue_from(self.start.objective.prior, *self.known_columns)
 
     def _with_linear(self, documents: EncodedDocuments) -> NetworkInputs:
-        """What the network reads of some documents, and what the linear model says of them."""
+        """The inputs of the network for some documents, with the logits of the linear model if there is one."""
         inputs = self.inputs(documents)
         return inputs if self.linear is None else replace(inputs, linear=_linear_logits(self.linear.scores(documents)))
 
     def _learn_words(self, documents: EncodedDocuments, context: FitContext) -> NDArray[np.float32]:
-        """The vocabulary and its vectors, those of the scorer to start from if there is one."""
+        """Learn the vocabulary and its word vectors, or take those of the scorer to start from."""
         if self.start is not None:
             self.vocabulary = self.start.vocabulary
             vectors: NDArray[np.float32] = self.start.network.word_vectors.detach().numpy()
@@ -440,7 +334,7 @@ class NetworkScorer(Scorer):
         return learn_vectors(documents, self.vocabulary, self.config.vectors, context.progress)
 
     def _set_weights(self, vectors: NDArray[np.float32]) -> None:
-        """Begin with these word vectors, or with all weights of the scorer to start from, new labels aside."""
+        """Initialize the word vectors and, if there is a scorer to start from, all weights but those of new labels."""
         state = self.network.state_dict()
         state[self.network.word_vectors_name] = torch.from_numpy(vectors)
         if self.start is not None:
@@ -462,12 +356,12 @@ class NetworkScorer(Scorer):
         return Sizes(len(self.vocabulary), D, len(self.classes), N, T, shape)
 
     def _describe(self, D: int, documents: EncodedDocuments) -> str:
-        """A line about weights and memory, and what would take less if that is too much."""
+        """A line about the number of weights and the memory that training takes."""
         batch_size = self.config.training.batch_size
-        found = _network_type(self.config).estimate(self.config.network, self._sizes(D), batch_size)
+        found = network_type(self.config).estimate(self.config.network, self._sizes(D), batch_size)
         own = sum(int(parameter.numel()) for parameter in self.network.parameters())
         line = f"the network has {own:,} weights" if found is None else describe_memory(found, batch_size)
-        pretrained = _encoder_of(self.config)
+        pretrained = encoder_options(self.config)
         if pretrained is None or pretrained.weights == "frozen":
             return line
         lengths = documents.encoding("pieces").lengths
@@ -477,8 +371,8 @@ class NetworkScorer(Scorer):
     def _make_objective(self, D: int, label_vectors: torch.Tensor | None = None, *, pretrained: bool = True) -> Any:
         with torch.random.fork_rng(devices=()):
             torch.manual_seed(self.seed)
-            network = _network_type(self.config)(self.config.network, self._sizes(D))
-            encoder = _encoder_of(self.config)
+            network = network_type(self.config)(self.config.network, self._sizes(D))
+            encoder = encoder_options(self.config)
             if encoder is not None and encoder.weights == "tuned" and network.context is not None:
                 network.context.reader = load_reader(encoder, pretrained=pretrained and self.start is None)
         make: Any = OBJECTIVES[network.objective]
@@ -487,7 +381,7 @@ class NetworkScorer(Scorer):
         return make(network, loss, label_vectors=label_vectors, edges=self._edges(), **prior)
 
     def _edges(self) -> torch.Tensor | None:
-        """The columns of parents and children, if labels are to be like their parents; other nodes come after them."""
+        """The taxonomy's edges for recursive regularization, as columns; nodes without a column come after them."""
         loss = getattr(self.config, "loss", None)
         if loss is None or not loss.recursive:
             return None
@@ -498,7 +392,7 @@ class NetworkScorer(Scorer):
         return torch.from_numpy(np.array(edges, np.int64)).view(-1, 2).T  # [2, E]
 
     def _label_vectors(self, context: FitContext) -> torch.Tensor | None:
-        """The vectors of the labels, of length 1; None if all labels weigh the same."""
+        """The label vectors, of length 1, that the weights in the loss come from; None for uniform weights."""
         loss = getattr(self.config, "loss", None)
         if loss is None or loss.label_weights == "uniform":
             return None
@@ -518,10 +412,10 @@ class NetworkScorer(Scorer):
 
 
 def _check_weights(found: Mapping[str, torch.Tensor], expected: Mapping[str, torch.Tensor], labels: int) -> None:
-    """Make sure that weights are those of a network before any memory is taken for it.
+    """Check that weights belong to a network before any memory is taken for it.
 
     Raises:
-        ValueError: If they are not, or are no numbers.
+        ValueError: If they do not, or are not finite.
     """
     if found.keys() != expected.keys():
         raise ValueError(f"there should be {len(expected):,} arrays, by the names of the network")
@@ -558,7 +452,7 @@ def _more_epochs(documents: int, config: TrainingConfig) -> Iterator[str]:
 
 
 def describe_memory(estimate: Estimate, batch_size: int, available: int | None = None) -> str:
-    """A line for people: weights, memory and, if that is too much, what would take less.
+    """A line for the user: weights, memory and, if that is too much, the options that take less.
 
     Args:
         estimate: What training takes.
@@ -573,7 +467,7 @@ def describe_memory(estimate: Estimate, batch_size: int, available: int | None =
 
 
 def _advice(estimate: Estimate, batch_size: int) -> list[str]:
-    """Settings that take less memory, the one that costs least quality first."""
+    """Options that take less memory, the one that costs the least quality first."""
     smaller = ("training.batch_size=8",) if batch_size > 8 else ()
     return [f"--set {one}" for one in (*estimate.savings, *smaller)] or ["a smaller graph.N, or fewer labels"]
 
@@ -582,19 +476,9 @@ def _gigabytes(count: int) -> str:
     return f"{count / 2**30:.1f} GB"
 
 
-def _network_type(config: Any) -> type[Network]:
-    return NETWORKS[config.network.kind]
-
-
-def _encoder_of(config: Any) -> EncoderConfig | None:
-    """The options of the pre-trained encoder, if there is one."""
-    found: EncoderConfig | None = getattr(config, EncoderConfig.section, None)
-    return found if found is not None and found.folder is not None else None
-
-
 @cache
 def _device(name: str) -> str:
-    """The device to compute scores on: a model that was trained on one may be used where there is none."""
+    """The device to compute scores on: a model may be used on a machine without the device it was trained on."""
     has = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if has.get(name):
         return name

@@ -7,6 +7,7 @@ import os
 import platform
 import shutil
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, Any, Required
@@ -52,6 +53,7 @@ def save_model(model: FittedModel, folder: Path) -> None:
     _write_json(folder / "labels.json", dict(zip(model.classes.names, model.counts.tolist(), strict=True)))
     thresholds = {
         "hierarchy": model.hierarchy,
+        "rule": model.rule,
         "calibration": {
             "slopes": np.asarray(model.calibration.slopes).tolist(),
             "intercepts": np.asarray(model.calibration.intercepts).tolist(),
@@ -83,9 +85,12 @@ def load_model(folder: Path, *, trust_code: bool = False, threads: int | None = 
         config = _located(SCORERS[str(content.get("scorer"))].config_type(content).model_validate(content), folder)
         counts = read_json(folder / "labels.json", dict[str, _Count])
         classes = _classes(folder, tuple(counts))
-        calibration, thresholds, hierarchy = _read_thresholds(folder / "thresholds.json", classes.names)
+        decision, calibration, thresholds = _read_decision(folder / "thresholds.json", classes.names)
         metrics = _read_metrics(folder / "metrics.json")
         scorer = make_scorer(config, classes, name.seed, threads or os.cpu_count() or 1).load(folder)
+        asked = config.decision.rule
+        if decision.rule not in (("one", scorer.usual_rule) if asked == "auto" else (asked,)):
+            raise ModelError(f"{folder / 'thresholds.json'}: damaged: the rule is not that of config.yaml")
         scorer.encoder  # noqa: B018 - made now, so that a tokenizer that is missing is noticed
         return FittedModel(
             name,
@@ -93,7 +98,8 @@ def load_model(folder: Path, *, trust_code: bool = False, threads: int | None = 
             scorer,
             calibration,
             thresholds,
-            hierarchy,
+            decision.hierarchy,
+            decision.rule,
             np.array(list(counts.values()), np.int64),
             FitReport(metrics.get("epochs", 0), metrics.get("best_epoch", 0)),
             metrics=metrics,
@@ -153,6 +159,7 @@ class _Decision(BaseModel):
     model_config = ConfigDict(allow_inf_nan=False)
 
     hierarchy: Hierarchy
+    rule: str
     calibration: _Curves
     thresholds: dict[str, _Share]
 
@@ -208,7 +215,7 @@ def _located(config: ModelConfig, folder: Path) -> ModelConfig:
     return config.replace(text=config.text.replace(stop_words=str(folder / _STOP_WORDS)))
 
 
-def _read_thresholds(path: Path, names: Sequence[str]) -> tuple[Calibration, NDArray[np.float32], Hierarchy]:
+def _read_decision(path: Path, names: Sequence[str]) -> tuple[_Decision, Calibration, NDArray[np.float32]]:
     """What turns scores into labels; people may have changed it by hand, so slips are told in full."""
     try:
         found: _Decision = read_json(path, _Decision)
@@ -228,7 +235,7 @@ def _read_thresholds(path: Path, names: Sequence[str]) -> tuple[Calibration, NDA
             raise ValueError("slopes must be above 0")
     except ValueError as error:
         raise ModelError(f"{path}: damaged: {error}") from error
-    return calibration, np.array([given[name] for name in names], np.float32), found.hierarchy
+    return found, calibration, np.array([given[name] for name in names], np.float32)
 
 
 def _curve(numbers: float | list[float], labels: int) -> NDArray[np.float32]:
@@ -297,6 +304,7 @@ def _write_versions(folder: Path) -> None:
     _write_json(folder / "versions.json", versions)
 
 
+@cache
 def _installed(library: str) -> str | None:
     try:
         return version(library)

@@ -1,6 +1,5 @@
 """From raw tokens to words: lower case, clitics, lemmas, stop words."""
 
-import difflib
 import re
 import unicodedata
 from collections.abc import Callable
@@ -9,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from taxocaps.errors import TextError
+from taxocaps.errors import TextError, nearest
 from taxocaps.files import read_lines
 from taxocaps.text.languages import (
     CAPITAL_NOUNS,
@@ -48,6 +47,7 @@ def stop_word_languages() -> list[str]:
     return sorted(path.stem for path in _FOLDER.glob("*.txt"))
 
 
+@cache
 def load_stop_words(language: str) -> frozenset[str]:
     """The published stop words of a language, in lower case.
 
@@ -147,8 +147,8 @@ def _check_language(language: str, code: str) -> None:
     if code in available:
         return
     start = re.split("[-_]", language.lower())[0][:3]  # of en-US or english
-    nearest = difflib.get_close_matches(start, available, n=1)
-    hint = f"did you mean {nearest[0]}? " if nearest else ""
+    close = nearest(start, available)
+    hint = f"did you mean {close}? " if close else ""
     raise TextError(
         f"text.language: no lemmas for language {language!r}; {hint}allowed: {', '.join(available)}; "
         "or set text.lemmas to none"

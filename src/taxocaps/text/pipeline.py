@@ -1,6 +1,5 @@
 """The text pipeline: from a text to the words that are kept of it, and where its sentences end."""
 
-import difflib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from taxocaps.compiled import pays
 from taxocaps.config import Config, fingerprint
-from taxocaps.errors import TextError
+from taxocaps.errors import TextError, nearest
 from taxocaps.text.normalize import LONGEST_RAW, Memory, Normalizer, lemmatizer, load_stop_words, read_stop_words
 from taxocaps.text.tokenizers import (
     code_of,
@@ -263,10 +262,9 @@ def _normalizer(config: TextConfig) -> Normalizer:
 def _foreign_tokenizer(name: str, config: TextConfig) -> Callable[[str], Iterable[str]]:
     kind, colon, rest = name.partition(":")
     if not (kind and colon and rest):
-        nearest = difflib.get_close_matches(
-            name, ["words", "plain", "none", "characters", "raw", "spacy:NAME", "module:function"], n=1, cutoff=0.5
-        )
-        hint = f"; did you mean {nearest[0]}?" if nearest else ""
+        known = ("words", "plain", "none", "characters", "raw", "spacy:NAME", "module:function")
+        close = nearest(name, known, likeness=0.5)
+        hint = f"; did you mean {close}?" if close else ""
         raise TextError(
             "text.tokenizer must be words, plain, none, characters, raw, spacy:NAME or module:function; "
             f"got {name!r}{hint}"

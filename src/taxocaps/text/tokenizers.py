@@ -1,6 +1,5 @@
 """Tokenizers: the built-in rules, a spaCy pipeline, or a callable of the user."""
 
-import difflib
 import importlib
 import re
 import unicodedata
@@ -10,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from taxocaps.errors import TextError
+from taxocaps.errors import TextError, nearest
 from taxocaps.registry import import_extra
 from taxocaps.text.languages import INVISIBLE
 
@@ -189,8 +188,8 @@ def _imported(name: str) -> Callable[[str], Iterable[Any]]:
     if callable(function):
         return function
     functions = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
-    nearest = difflib.get_close_matches(function_name, functions, n=1)
-    hint = f"; did you mean {module_name}:{nearest[0]}?" if nearest else f"; it has {', '.join(functions) or 'none'}"
+    close = nearest(function_name, functions)
+    hint = f"; did you mean {module_name}:{close}?" if close else f"; it has {', '.join(functions) or 'none'}"
     raise TextError(f"text.tokenizer: the module {module_name!r} has no function {function_name!r}{hint}")
 
 

@@ -1,6 +1,5 @@
 """Word vectors for a vocabulary: trained on the corpus, or read from a file."""
 
-import difflib
 import io
 import logging
 import math
@@ -17,7 +16,7 @@ from numpy.lib import format as npy
 from numpy.typing import ArrayLike, NDArray
 
 from taxocaps.config import AtLeast, Between, Config
-from taxocaps.errors import ConfigError, TaxoCapsError, VectorsError
+from taxocaps.errors import ConfigError, TaxoCapsError, VectorsError, nearest
 from taxocaps.files import COMPRESSIONS, LARGEST_TEXT, CutLine, format_suffix, is_decodable, open_binary, read_lines
 from taxocaps.registry import import_extra
 from taxocaps.text.vocabulary import Vocabulary
@@ -62,10 +61,10 @@ class VectorsConfig(Config):
     def model_post_init(self, context: object, /) -> None:
         """Check the fields, and that `source` is not one of its words mistyped."""
         words = ("none", "skip-gram")
-        nearest = difflib.get_close_matches(self.source.lower(), words, n=1, cutoff=0.75)
-        if nearest and self.source not in words and not Path(self.source).exists():
+        close = nearest(self.source.lower(), words, likeness=0.75)
+        if close and self.source not in words and not Path(self.source).exists():
             raise ConfigError(
-                f"vectors.source must be none, skip-gram or a file; got {self.source!r}; did you mean {nearest[0]}?"
+                f"vectors.source must be none, skip-gram or a file; got {self.source!r}; did you mean {close}?"
             )
 
 

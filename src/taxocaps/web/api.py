@@ -338,7 +338,7 @@ def _model_routes(service: Service) -> APIRouter:
     async def documents(body: schemas.FileRequest) -> Response:
         """The documents of a file (JSONL, CSV, TSV, XLSX, PDF, DOCX, HTML or text), to be labelled then."""
         async with reading:  # one file at a time
-            return await run_in_threadpool(_upload_response, body, service.config)
+            return await run_in_threadpool(_upload_response, body, service)
 
     @router.get("/taxonomy", response_model=TaxonomyView, responses=_errors(404))
     async def taxonomy(
@@ -358,13 +358,14 @@ def _model_routes(service: Service) -> APIRouter:
     return router
 
 
-def _upload_response(request: schemas.FileRequest, limits: ServeConfig) -> Response:
+def _upload_response(request: schemas.FileRequest, service: Service) -> Response:
     found = read_upload(
         request.content,
         request.name,
         text_fields=request.text_fields,
         id_field=request.id_field,
-        letters=limits.body_bytes,
+        corpus=service.model(None).corpus,
+        letters=service.config.body_bytes,
     )
     return json_response(plain(found))
 

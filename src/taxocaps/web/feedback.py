@@ -150,9 +150,10 @@ def _corrections(
     found = []
     for index, one in enumerate(given):
         field = f"corrections[{index}]"
-        for label in (*(one.suggested or ()), *([] if one.label is None else [one.label])):
-            if label not in model.names:
-                raise ApiError(422, "the taxonomy has no label of this name; see /v1/taxonomy", f"{field}.label")
+        suggested = {f"{field}.suggested[{position}]": label for position, label in enumerate(one.suggested or ())}
+        for place, label in {f"{field}.label": one.label, **suggested}.items():
+            if label is not None and label not in model.names:
+                raise ApiError(422, "the taxonomy has no label with this id; see /v1/taxonomy", place)
         document = {} if one.document is None else dict(one.document)
         check_lengths([document], config, single=True)
         found.append(

@@ -24,7 +24,7 @@ _PLAIN_NAME = re.compile(r"[^./\\\0][^/\\\0]*")
 
 @dataclass(frozen=True)
 class Exchange:
-    """What a client wants.
+    """A request to replace a model.
 
     Attributes:
         model: The name of the model that is to be replaced; it stays the same.
@@ -39,7 +39,7 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of it.
+    """The result of a request to replace a model.
 
     Attributes:
         version: The version of the model that answers now.
@@ -102,7 +102,7 @@ class Reloader:
         return load_served(wanted.model, folder, feedback, trust_code=self._trust_code)
 
     def _describe(self, name: str, error: Exception) -> ApiError:
-        """What clients are told; where the server keeps its models is not for them."""
+        """The message for clients, without the paths of models on the server."""
         if isinstance(error, ApiError):
             return error
         if not isinstance(error, TaxoCapsError):

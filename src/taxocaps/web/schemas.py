@@ -1,6 +1,5 @@
 """Requests and responses, as OpenAPI describes them; results are those of `taxocaps.results`."""
 
-import difflib
 from functools import cached_property
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -18,7 +17,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from taxocaps.config import Config, json_schema
-from taxocaps.errors import ConfigError
+from taxocaps.errors import ConfigError, nearest
 from taxocaps.feedback.store import Event, Verdict
 from taxocaps.results import ModelCard, Prediction, ScoredLabel
 from taxocaps.workflows.explain import ExplainOptions
@@ -84,8 +83,8 @@ class _Request(BaseModel):
     def _refuse_unknown(cls, given: Any) -> Any:
         unknown = next((name for name in given if name not in cls.model_fields), None) if type(given) is dict else None
         if unknown is not None:
-            nearest = difflib.get_close_matches(unknown[:_LONGEST_NAME], cls.model_fields, n=1)
-            hint = f"did you mean {nearest[0]}?" if nearest else f"allowed: {', '.join(cls.model_fields)}"
+            close = nearest(unknown, cls.model_fields)
+            hint = f"did you mean {close}?" if close else f"allowed: {', '.join(cls.model_fields)}"
             raise PydanticCustomError(
                 "unknown_field",
                 "unknown field; {hint}",

@@ -1,12 +1,13 @@
 """The configuration of a command: defaults, preset, file, `--set` and options, resolved once, in this order."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from taxocaps.catalogue import DEFAULT_MODEL, DEFAULT_NETWORK
 from taxocaps.config import Between, Config, json_schema, merge, nested, parse_override, read_mapping, resolve
+from taxocaps.corpus.frames import is_frame
 from taxocaps.corpus.readers import CorpusConfig
 from taxocaps.errors import ConfigError
 
@@ -22,6 +23,7 @@ __all__ = [
     "RunConfig",
     "check_same",
     "config_schema",
+    "files_and_options",
     "refuse_both",
     "resolve_corpus_config",
     "resolve_encode_config",
@@ -31,6 +33,7 @@ __all__ = [
 ]
 
 C = TypeVar("C", bound=Config)
+Files = TypeVar("Files")
 Layers = Sequence[Mapping[str, Any]]
 
 
@@ -251,6 +254,34 @@ def check_same(theirs: "ModelConfig", ours: "ModelConfig", but: Collection[str])
                 raise ConfigError(
                     f"the model to start from has {section}.{key}={found}, not {value}; use the same options"
                 )
+
+
+def files_and_options(kind: type[Files], files: Any, options: Mapping[str, Any]) -> tuple[Files, dict[str, Any]]:
+    """Separate what a workflow reads and writes from the options of its model, for calls with flat arguments.
+
+    Args:
+        kind: The dataclass of the files, such as `TrainFiles`.
+        files: An instance of it, or the value of its first field: a path or a data frame.
+        options: Its other fields by name, such as `taxonomy="labels.tsv"`, and options of the model.
+
+    Raises:
+        ConfigError: If a field is given beside a whole instance.
+    """
+    make: Any = kind
+    names = [one.name for one in fields(make)[1:]]
+    given = {name: _file(name, options[name]) for name in names if options.get(name) is not None}
+    others = {key: value for key, value in options.items() if key not in names}
+    if not isinstance(files, kind):
+        return make(None if files is None else _file("", files), **given), others
+    if given:
+        name = kind.__name__
+        raise ConfigError(f"{next(iter(given))} is part of {name}; give it there, or a path in place of {name}")
+    return files, others
+
+
+def _file(name: str, value: Any) -> Any:
+    """A path; data frames, taxonomies and the way to divide documents stay as they are given."""
+    return value if name in ("taxonomy", "split_by") or is_frame(value) else Path(value)
 
 
 def refuse_both(config: object | None, options: Mapping[str, object]) -> None:

@@ -17,10 +17,10 @@ from taxocaps.encoding.documents import plain_text
 from taxocaps.files import format_stem, refuse_same_file
 from taxocaps.progress import Progress, silent
 from taxocaps.reviewing.copies import CopyFinder
-from taxocaps.reviewing.documents import LanguageGuesser
+from taxocaps.reviewing.language import LanguageGuesser
 from taxocaps.taxonomy.readers import read_taxonomy
 from taxocaps.text.pipeline import TextConfig, TextPipeline
-from taxocaps.workflows.sources import read_source
+from taxocaps.workflows.sources import label_problem, read_source
 
 __all__ = ["CheckedCorpus", "check_corpus", "convert_corpus", "describe_counts"]
 
@@ -78,7 +78,8 @@ def check_corpus(
         pipeline = TextPipeline(TextConfig(language=language))
         found = check_documents(documents, labels, tokenize=lambda text: pipeline.tokenize([text]).document(0))
     copies, shared = texts.copies()
-    findings = (*_findings(found), *_copy_findings(found, copies, shared))
+    fields = _field_findings(files, config or CorpusConfig())
+    findings = (*fields, *_findings(found), *_copy_findings(found, copies, shared))
     return CheckedCorpus(
         found,
         found.long_tail,
@@ -195,6 +196,13 @@ def _findings(corpus: CorpusReport) -> Iterator[str]:
     if corpus.unused_labels:
         unused = corpus.unused_labels
         yield f"{len(unused):,} labels of the taxonomy are in no document, such as {unused[0]!r}"
+
+
+def _field_findings(files: Sequence[Path], config: CorpusConfig) -> Iterator[str]:
+    """Tables in which no column is known to hold labels."""
+    for file in files:
+        if problem := label_problem(file, config, only_tables=True):
+            yield f"{file}: {problem}"
 
 
 def _copy_findings(

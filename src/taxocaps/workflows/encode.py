@@ -11,7 +11,8 @@ from taxocaps.config import fingerprint
 from taxocaps.corpus.readers import ReadReport
 from taxocaps.corpus.shards import SHARD_BYTES, InputFile, Shard, nothing_read
 from taxocaps.encoding.documents import DocumentEncoder
-from taxocaps.encoding.store import check_words, is_store, merge_stores, write_store
+from taxocaps.encoding.store import DOCUMENTS, MANIFEST, VOCABULARY, check_words, is_store
+from taxocaps.encoding.store_writer import merge_stores, write_store
 from taxocaps.errors import FileError, WriteError
 from taxocaps.progress import Progress, silent
 from taxocaps.workflows.bulk import Engine, EngineKind, RecordedWork, ShardedInput, run_shards, shards_of
@@ -25,18 +26,18 @@ __all__ = ["EncodeReport", "encode"]
 
 @dataclass(frozen=True)
 class EncodeReport:
-    """What an encoding run did.
+    """The result of encoding a corpus.
 
     Attributes:
         out: The folder of the store.
-        documents: Documents in the store.
-        skipped: Broken records left out (`corpus.on_error = "skip"`), with the first messages in `problems`.
-        without_words: Documents that have no words after tokenisation; they are kept.
-        words: Words of all documents.
-        vocabulary: Distinct words.
-        rows: Rows of all words-matrices; 0 if the model reads none.
+        documents: The number of documents in the store.
+        skipped: The number of broken records that were left out (`corpus.on_error = "skip"`).
+        without_words: The number of documents without words after tokenisation; they are kept.
+        words: The number of words of all documents.
+        vocabulary: The number of distinct words.
+        rows: The number of rows of all words-matrices; 0 if the model reads none.
         counts_are_exact: False if there were so many distinct words that the rarest were forgotten while counting.
-        problems: The first few broken records.
+        problems: The messages of the first few broken records.
     """
 
     out: str
@@ -70,16 +71,16 @@ def encode(  # noqa: PLR0913 - a front door: each argument stands for itself
     interrupted, the folder stays, and the same call continues from there.
 
     Args:
-        corpus: A file or folder of documents, in any format that can be read, a pattern such as `news/*.jsonl`, or a
-            list of these; or a store for another model, whose words are taken.
+        corpus: A file or folder of documents in any format, a pattern such as `news/*.jsonl`, or a list of these; or a
+            store for another model, whose words are reused.
         out: The folder to make.
         config: How a model reads documents; by default as the default model does, changed by `options`.
         overwrite: Whether an `out` that exists is replaced, once the new one is complete.
         jobs: The number of processes, or of actors; by default one per core.
         engine: `processes` of this machine, or `ray`: actors of a Ray cluster.
         address: The address of the cluster, such as `auto`; by default one is started on this machine.
-        progress: Told where the work stands.
-        tell: Told what a person should know, such as the time that a pre-trained encoder will take.
+        progress: Called with the progress of the work.
+        tell: Called with messages for the user, such as the time that a pre-trained encoder will take.
         options: Options by name, such as `model="SVM"` or `graph__window=4`.
 
     Returns:
@@ -113,7 +114,7 @@ def encode(  # noqa: PLR0913 - a front door: each argument stands for itself
 
 @dataclass(frozen=True)
 class _Task:
-    """What is to be encoded, and how; `reading` counts invalid records."""
+    """The files to encode, and how; `reading` counts invalid records."""
 
     files: Sequence[InputFile]
     config: EncodeConfig
@@ -206,7 +207,7 @@ def _check_target(out: Path, overwrite: bool) -> None:
         raise FileError(f"{out}: exists and is not a store; choose another --out")
     if not overwrite:
         raise FileError(f"{out}: exists already; choose another --out, or give --overwrite to replace it")
-    names = {"manifest.json", "documents.jsonl", "vocabulary.tsv"}
+    names = (MANIFEST, DOCUMENTS, VOCABULARY)
     others = sorted(path.name for path in out.iterdir() if path.is_file() and path.name not in names)
     if others:
         raise FileError(f"{out}: holds other files than a store ({others[0]}), which would be lost; move them first")

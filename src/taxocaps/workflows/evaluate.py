@@ -29,6 +29,7 @@ from taxocaps.workflows.cluster import map_on_cluster
 from taxocaps.workflows.predict import as_model
 from taxocaps.workflows.processes import map_in_processes, once
 from taxocaps.workflows.sources import encoded_shard, input_files, input_shards, label_problem, listed_documents
+from taxocaps.workflows.trained_on import read_like
 
 __all__ = ["evaluate", "evaluate_predictions", "evaluate_scores"]
 
@@ -44,24 +45,27 @@ def evaluate(  # noqa: PLR0913 - a front door: each argument stands for itself
     trust_code: bool = False,
     progress: Progress = silent,
 ) -> Evaluation:
-    """Measure a model on labelled documents; labels that it never learned count as missed unless added as ancestors.
+    """Measure a model on labelled documents.
+
+    Labels that the model never learned count as missed, unless it adds them as ancestors of others.
 
     Args:
         model: The folder of a model, or a fitted classifier.
         documents: A file or folder of labelled documents, a pattern, a list of such paths, a store, or a frame of
             pandas or polars.
         corpus: How to read files.
-        jobs: The number of processes, or of actors, that score documents; by default one per core. Few documents are
-            scored in this process, as are those of a model without a folder.
+        jobs: The number of processes, or of actors, that score documents; by default one per core. Few documents, and
+            those of a model without a folder, are scored in this process.
         engine: `processes` of this machine, or `ray`: actors of a Ray cluster.
         address: The address of the cluster, such as `auto`; by default one is started on this machine.
         trust_code: Whether code that the model names may be run.
-        progress: Told where the work stands.
+        progress: Called with the progress of the work.
     """
     if is_frame(documents):
         with as_path(documents) as path:
-            return evaluate(model, path, corpus=corpus, jobs=jobs, trust_code=trust_code, progress=progress)
-    corpus, workers = corpus or CorpusConfig(), Engine(engine, jobs, address)
+            how: dict[str, Any] = {"jobs": jobs, "engine": engine, "address": address, "trust_code": trust_code}
+            return evaluate(model, path, corpus=corpus, progress=progress, **how)
+    corpus, workers = read_like(model, corpus), Engine(engine, jobs, address)
     files = input_files(documents, corpus)
     fitted = as_model(model, trust_code=trust_code)
     given = input_shards(files, corpus)

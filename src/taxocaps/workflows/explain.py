@@ -13,6 +13,7 @@ from taxocaps.files import atomic_text, is_decodable, refuse_same_file
 from taxocaps.report.pages import explanation_page
 from taxocaps.workflows.predict import as_model
 from taxocaps.workflows.sources import find_document, find_encoded
+from taxocaps.workflows.trained_on import read_like
 
 __all__ = ["ExplainOptions", "Explanation", "JudgedLabel", "LabelReasons", "explain"]
 
@@ -27,18 +28,17 @@ def explain(
     trust_code: bool = False,
     **options: Any,
 ) -> Explanation:
-    """Why a document gets its labels; written as an HTML page too, if `out` is given.
+    """Explain why a document gets its labels, and write an HTML page if `out` is given.
 
     Args:
         model: The folder of a model, or a fitted classifier.
         document: A text, a document, or the path of a file or store of documents.
-        id: Which document of a file.
+        id: The id of the document in a file or store.
         corpus: How to read a file.
         out: The page to write.
         trust_code: Whether code that the model names may be run.
-        options: What is explained: `labels` (by default all that are given or, if there are none, the nearest miss),
-            `near_misses`, the number of labels that were not given but are listed, too, and `method`, the name of an
-            explainer.
+        options: What to explain: `labels` (by default those that the document gets or, if there are none, the nearest
+            miss), `near_misses` (the number of further labels to list), and `method` (the name of an explainer).
     """
     wanted = ExplainOptions.model_validate(options)
     if isinstance(document, Path) and is_store(document):
@@ -47,7 +47,7 @@ def explain(
         space = "" if fitted.scorer.encoder.pipeline.is_by_character else " "
         found = explain_encoded(fitted, encoded, space.join(encoded.tokens.document(0)), wanted)
     else:
-        given = _as_document(document, id, corpus, Path(out) if out is not None else None)
+        given = _as_document(model, document, id, corpus, Path(out) if out is not None else None)
         found = explain_document(as_model(model, trust_code=trust_code), given, wanted)
     if out is not None:
         with atomic_text(Path(out)) as page:
@@ -56,12 +56,12 @@ def explain(
 
 
 def _as_document(
-    document: str | Document | Path, id: str | None, corpus: CorpusConfig | None, out: Path | None
+    model: Any, document: str | Document | Path, id: str | None, corpus: CorpusConfig | None, out: Path | None
 ) -> Document:
     if isinstance(document, Path):
         if out is not None and str(document) != "-":
             refuse_same_file(document, out)
-        return find_document(document, id, corpus)
+        return find_document(document, id, read_like(model, corpus))
     if not isinstance(document, str | Document):
         raise CorpusError(
             "one document is explained at a time: a text, a Document, or the Path of a file; "

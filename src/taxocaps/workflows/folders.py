@@ -116,6 +116,7 @@ class TrainingFolder:
         """
         rank = int(os.environ.get("RANK", os.environ.get("LOCAL_RANK", "0")))
         self.is_first_process = rank == 0
+        self.target = out  # as the user named it
         self._out, self._fingerprint, self._keep = out.resolve(), fingerprint, keep
         self._existing = existing
         self._hidden = self._out / _HIDDEN

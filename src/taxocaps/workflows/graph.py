@@ -30,7 +30,16 @@ _LONG_DOCUMENT = 5_000
 
 @dataclass(frozen=True)
 class GraphReport:
-    """What there is to see in one document."""
+    """The graph-of-words of a document, and its words-matrix.
+
+    Attributes:
+        tokens: The number of words that are kept of the document.
+        words: The number of distinct words.
+        edges: The number of edges of the graph.
+        central_words: The most central words, one for each row of the matrix at most.
+        matrix: The rows of the words-matrix.
+        page: The HTML page that was written, if any.
+    """
 
     tokens: int
     words: int
@@ -79,8 +88,8 @@ def inspect_document(
         config: The options; `corpus` tells how a file is read.
         id: Take the document with this id out of a file of documents.
         out: The page to write.
-        most_words: How many words are drawn.
-        progress: Told that the work begins, if it will take more than a moment.
+        most_words: The number of words to draw.
+        progress: Called when the work begins, if it will take more than a moment.
     """
     config = config or resolve_graph_config()
     if out is not None and os.path.exists(text_or_file):  # noqa: PTH110
@@ -117,7 +126,7 @@ def _find(corpus: Path, id: str, config: EncodeConfig) -> Tokens:
 
 
 def _read(text_or_file: str, corpus: CorpusConfig) -> tuple[str, str]:
-    """A title and the text. One word that looks like a path but is none is taken for a mistyped path."""
+    """A title and the text; a single word that looks like a path, but is none, is taken for a mistyped one."""
     as_text = corpus.replace(format="text")
     if text_or_file == "-":
         return "Standard input", find_document(Path("-"), corpus=as_text).text

@@ -33,14 +33,17 @@ LabelFormat = Literal["jsonl", "parquet", "csv", "label-studio", "label-studio-c
 Row = tuple[Document, Prediction]
 """A document and its labels."""
 
-_OURS = ("id", "labels", "scores", "warning", "is_calibrated")
+_OURS = ("id", "labels", "names", "scores", "warning", "is_calibrated")
 _SUFFIXES: Mapping[str, tuple[LabelFormat, ...]] = {
+    "": ("jsonl",),  # such as /dev/stdout
+    ".jsonl": ("jsonl",),
+    ".ndjson": ("jsonl",),
     ".parquet": ("parquet",),
     ".pq": ("parquet",),
     ".csv": ("csv",),
     ".json": ("label-studio", "label-studio-choices"),
 }
-"""The formats that a suffix may mean, the usual one first; all other suffixes mean JSONL."""
+"""The formats that a suffix may mean, the usual one first."""
 _SEPARATOR = ";"
 _ROWS = 4_096
 """Rows of Parquet in memory at a time."""
@@ -63,14 +66,19 @@ def output_of(given: Path | str, format: LabelFormat | None = None) -> Output:
         format: The format; by default as the suffix says, and JSONL in a folder.
 
     Raises:
-        ConfigError: If the format does not fit the suffix.
+        ConfigError: If the format does not fit the suffix, or the suffix is that of no format and none is given.
         FileError: If a Parquet file would be compressed twice.
     """
     path = Path(given)
     is_folder = path.is_dir() or str(given).endswith(os.sep) or (not path.suffix and not path.exists())
     if is_folder:
         return Output(path, format or "jsonl", is_folder=True)
-    meant = _SUFFIXES.get(format_suffix(path), ("jsonl",))
+    meant = _SUFFIXES.get(format_suffix(path), () if format is None else (format,))
+    if not meant:
+        raise ConfigError(
+            f"{path}: labels are not written as {format_suffix(path)}; use .jsonl, .parquet, .csv (for spreadsheets), "
+            ".json (for Label Studio), or a name that ends with / for a folder; or give --output-format"
+        )
     if "parquet" in meant and path.suffix.lower() in COMPRESSIONS:
         raise FileError(f"{path}: Parquet files are compressed internally; use the suffix .parquet alone")
     if format is not None and format not in meant:
@@ -216,7 +224,7 @@ def _pyarrow() -> Any:
 def _write_csv(path: Path, rows: Iterable[Row], kept: tuple[str, ...]) -> None:
     kept = tuple(name for name in kept if name != TEXT)
     with _csv_writer(path) as writer:
-        writer.writerow(["id", TEXT, "labels", "scores", *kept])
+        writer.writerow(["id", TEXT, "labels", "names", "scores", *kept])
         for document, prediction in rows:
             labels = [one.label for one in prediction.labels]
             if spoilt := next((label for label in labels if _SEPARATOR in label), None):
@@ -225,8 +233,9 @@ def _write_csv(path: Path, rows: Iterable[Row], kept: tuple[str, ...]) -> None:
                 )
             scores = (f"{one.score:.3f}" for one in prediction.labels)
             others = (_text((document.kept or {}).get(name)) or "" for name in kept)
-            cells = (document.id or "", _shown(document, prediction), _SEPARATOR.join(labels), _SEPARATOR.join(scores))
-            writer.writerow([*cells, *others])
+            names = (one.name for one in prediction.labels)
+            lists = map(_SEPARATOR.join, (labels, names, scores))
+            writer.writerow([document.id or "", _shown(document, prediction), *lists, *others])
 
 
 def _join_csv(path: Path, shards: Iterable[tuple[Path, int]]) -> None:

@@ -23,13 +23,15 @@ from taxocaps.metrics.classification import document_counts, flat_metrics
 from taxocaps.progress import Progress, silent
 from taxocaps.scorers.base import Examples, FitContext
 from taxocaps.scorers.decision import count_labels
+from taxocaps.scorers.fitting import fit_with_scores, has_folds, refit_model
 from taxocaps.scorers.folds import document_folds
-from taxocaps.scorers.model import FittedModel, fit_with_scores, has_folds, known_counts, refit_model
+from taxocaps.scorers.model import FittedModel
 from taxocaps.scorers.persistence import load_model, save_model
-from taxocaps.workflows.config import RunConfig, refuse_both, resolve_run_config
+from taxocaps.workflows.config import RunConfig, files_and_options, refuse_both, resolve_run_config
 from taxocaps.workflows.folders import WorkFolder, read_versions
-from taxocaps.workflows.train import TrainFiles, TrainingData, add_pages, like_model
+from taxocaps.workflows.train import add_pages, like_model
 from taxocaps.workflows.trained_on import Corrections, HeldOutRows, TrainedOn, read_trained_on, write_trained_on
+from taxocaps.workflows.training_data import TrainFiles, TrainingData
 
 __all__ = ["Comparison", "LearnFiles", "LearnReport", "Quality", "go_back", "learn"]
 
@@ -44,13 +46,13 @@ _HELD_OUT = 5
 
 @dataclass(frozen=True)
 class LearnFiles:
-    """What is read and written; documents are files in any format.
+    """The files that learning reads and writes; documents may be in any format.
 
     Attributes:
         feedback: Corrected documents: a file, or a store of corrections; by default the one beside the model.
-        train: The training documents; by default those files that the model remembers.
-        test: The documents that the models are compared on; by default the test documents that the model remembers.
-        out: The folder of the new model; by default it takes the place of the old one.
+        train: The training documents; by default the files that the model was trained on.
+        test: The documents on which the old and the new model are compared; by default the test documents of the model.
+        out: The folder of the new model; by default it replaces the old one.
     """
 
     feedback: Path | None = None
@@ -74,9 +76,9 @@ class Comparison:
     Attributes:
         on: Which documents these are.
         documents: Their number.
-        before: The model as it was; macro-F1 is over the labels that these documents carry.
-        after: The model that has learned from corrections.
-        standard_error: Of the difference in micro-F1, over documents drawn by chance.
+        before: The old model; macro-F1 is over the labels that these documents carry.
+        after: The new model, which has learned from corrections.
+        standard_error: The standard error of the difference in micro-F1.
     """
 
     on: HeldOutDocuments
@@ -87,21 +89,21 @@ class Comparison:
 
     @property
     def is_worse(self) -> bool:
-        """Whether micro-F1 falls by more than chance explains."""
+        """Whether micro-F1 falls by more than one standard error."""
         return self.after.micro_f1 < self.before.micro_f1 - self.standard_error
 
 
 @dataclass(frozen=True)
 class LearnReport:
-    """What learning came to.
+    """The result of learning from corrections.
 
     Attributes:
-        out: The folder of the new model; the old one stays there if it is better.
+        out: The folder of the new model; if the old one is better, it stays there.
         is_replaced: Whether there is a new model.
-        corrections: Corrected documents that were given.
-        added: Those that the model did not know.
+        corrections: The number of corrected documents.
+        added: How many of them the model was not trained on.
         way: Whether thresholds, and the join of members, were kept or fitted anew.
-        comparison: Both models on the same documents; None if there were no such documents.
+        comparison: Both models on the same documents; None if there are none to compare them on.
         seconds: How long it took.
     """
 
@@ -132,47 +134,52 @@ def learn(
 
     Args:
         model: The folder of a model.
-        files: What is read and written, or the path of corrected documents or of a store of corrections.
-        config: How documents are read, and which options of the model differ; by default none but `options`.
-        anyway: Replace the old model even by a worse one, and even if nothing can be compared.
+        files: What is read and written (`LearnFiles`), or the path of corrected documents or of a store of corrections.
+        config: How documents are read, and options of the model that change; by default only `options` change.
+        anyway: Replace the old model even by a worse one, and even if they cannot be compared.
         trust_code: Whether code that the model names may be run.
-        progress: Told where the work stands.
-        tell: Told what a person should know.
+        progress: Called with the progress of the work.
+        tell: Called with messages for the user.
         options: Fields of `LearnFiles` such as `test="test.jsonl"`, and options such as `labels__unknown="add"`.
     """
     began = time.monotonic()
     folder = Path(model)
-    files, options = _files(files, options)
-    for path in (files.feedback, files.train, files.test):
+    paths, options = files_and_options(LearnFiles, files, options)
+    for path in (paths.feedback, paths.train, paths.test):
         if path is not None:
             check_exists(path)
-    if files.out is not None and files.out.exists():
-        raise FileError(f"{files.out}: is already there; choose another --out")
+    if paths.out is not None and paths.out.exists():
+        raise FileError(f"{paths.out}: is already there; choose another --out")
     read_versions(folder)
     refuse_both(config, options)
     config = config or resolve_run_config(options=options, start=folder, beside=_BESIDE)
     known, start = read_trained_on(folder), load_model(folder, trust_code=trust_code)
-    sources, held_out = _sources(folder, files, known, tell)
+    sources, held_out = _sources(folder, paths, known, tell)
     older, newer = (
         Corrections(known.corrections),
-        Corrections(read_corrections(files.feedback or folder, config.corpus)),
+        Corrections(read_corrections(paths.feedback or folder, config.corpus)),
     )
     config = _like(start, known, config)
-    with WorkFolder(files.out or folder) as target:
+    with WorkFolder(paths.out or folder) as target:
         data = TrainingData(sources, config, target.kept, progress, (older, newer), held_out)
         hashes = data.encode(tell)
-        data.resolve_labels(start.classes.taxonomy, start)
+        data.resolve_labels(start.classes.taxonomy, start, implied=_only_added(start))
+        for label, count in data.ends.items():
+            tell(
+                f"{start.title(label)!r} is not learned from {count:,} corrected document{'s' * (count > 1)}: so far "
+                "it is only added to labels below it; to use it by itself, train anew on documents that carry it"
+            )
         work = target.kept / fingerprint([hashes, config.as_mapping(), digest(folder / "versions.json")])
         work.mkdir(exist_ok=True)
         context = FitContext(work, True, os.cpu_count() or 1, progress, tell)
         added = len(newer.others())
         found = _Learner(start, data, len(newer.documents), added, context).learn(is_judged=not anyway)
-        is_wanted = files.out is not None or anyway or not (found.comparison and found.comparison.is_worse)
+        is_wanted = paths.out is not None or anyway or not (found.comparison and found.comparison.is_worse)
         if is_wanted:
             _save(found, data, target, work)
-            _publish(target, keep=files.out is None)
+            _publish(target, keep=paths.out is None)
     return LearnReport(
-        str(files.out or folder),
+        str(paths.out or folder),
         is_wanted,
         len(newer.documents),
         added,
@@ -183,10 +190,10 @@ def learn(
 
 
 def go_back(model: Path | str) -> None:
-    """Let a model and the one before it change places; once more, and the newer one is back.
+    """Exchange a model and the one that it replaced; a second call brings the newer one back.
 
     Raises:
-        ModelError: If there is none.
+        ModelError: If there is no earlier model.
     """
     folder = Path(model).resolve()
     earlier = before(folder)
@@ -197,29 +204,22 @@ def go_back(model: Path | str) -> None:
 
 
 def before(folder: Path) -> Path:
-    """Where the model is kept that stood in a folder before the last one."""
+    """The folder in which the model is kept that another one replaced."""
     folder = folder.resolve()
     return folder.with_name(f"{folder.name}.before")
 
 
-_FILES = ("train", "test", "out")
-_BESIDE = (*_FILES, "anyway", "trust_code", "progress", "tell")
-
-
-def _files(files: LearnFiles | Path | str | None, options: dict[str, Any]) -> tuple[LearnFiles, dict[str, Any]]:
-    if isinstance(files, LearnFiles):
-        return files, options
-    paths = {key: Path(options[key]) for key in _FILES if options.get(key) is not None}
-    feedback = None if files is None else Path(files)
-    return LearnFiles(feedback, **paths), {key: value for key, value in options.items() if key not in _FILES}
+_BESIDE = ("train", "test", "out", "anyway", "trust_code", "progress", "tell")
+"""What `learn` takes by name besides options."""
 
 
 def _sources(
     folder: Path, files: LearnFiles, known: TrainedOn, tell: Callable[[str], None]
 ) -> tuple[TrainFiles, HeldOutRows]:
-    """The documents that the model was trained on, as they were, and which of them it did not learn from.
+    """The files that the model was trained on, and which of their documents it did not learn from.
 
-    Those given in their place are taken as they are; if they are the same in another place, they are divided as before.
+    Training documents that are given instead are all learned from, unless the file is the same: then it is divided as
+    before.
     """
     train = files.train or _unchanged(folder, known, "train")
     if train is None:
@@ -253,10 +253,22 @@ def _unchanged(folder: Path, known: TrainedOn, part: str) -> Path | None:
 
 
 def _like(start: FittedModel, known: TrainedOn, config: RunConfig) -> RunConfig:
-    """The options of the model, and the way in which its documents were read, as far as nothing else is given."""
+    """The options of the model, and how its documents were read, with the changes that are given."""
     corpus = CorpusConfig.model_validate(merge(known.corpus.as_mapping(), config.given.get("corpus", {})))
     seed = config.seed if "seed" in config.given else start.name.seed
     return replace(like_model(start, config), corpus=corpus, seed=seed)
+
+
+def _only_added(model: FittedModel) -> frozenset[str]:
+    """The labels that a model adds as ancestors of others, and that no training document carries.
+
+    They are among its suggestions, and so among the labels of corrected documents. Learned from these, they would be
+    wrong in all other documents, which do not carry them.
+    """
+    if model.hierarchy != "add-ancestors":
+        return frozenset()
+    carried = {name for name, count in zip(model.classes.names, model.counts.tolist(), strict=True) if count}
+    return frozenset(model.classes.taxonomy.with_ancestors(carried)) - carried
 
 
 @dataclass(frozen=True)
@@ -267,14 +279,14 @@ class _Learned:
 
 
 class _Learner:
-    """Fits a model again, and compares it with what it was."""
+    """Fits a model again, and compares it with the old one."""
 
     def __init__(self, start: FittedModel, data: TrainingData, changed: int, added: int, context: FitContext) -> None:
-        """Take what to learn from.
+        """Prepare to learn.
 
         Args:
-            start: The model as it was.
-            data: The documents that it was trained on, with corrections; those that are new to it come last.
+            start: The old model.
+            data: The documents that it was trained on, with corrections; documents that are new to it come last.
             changed: The number of corrections.
             added: The number of those that are new to the model.
             context: Where and how.
@@ -302,7 +314,7 @@ class _Learner:
         return self._fit(self._training.select(rest), held_out, is_held_out=True)
 
     def _refit(self) -> _Learned:
-        """Fit again what depends on documents most, and keep the rest."""
+        """Fit the scorer again; calibration, thresholds and the join of members are kept."""
         scorer = self._data.make_scorer(self._context.threads, self._start)
         everything, validation = self._training, self._validation()
         if validation is not None:
@@ -315,10 +327,10 @@ class _Learner:
         return _Learned(model, "kept", self._comparison(model, self._added, own[self._added]))
 
     def _fit(self, training: Examples, judged: NDArray[np.int64], *, is_held_out: bool = False) -> _Learned:
-        """Fit all anew, from the weights of the model as it was."""
+        """Fit everything anew, starting from the weights of the old model."""
         scorer = self._data.make_scorer(self._context.threads, self._start)
         fitted, held_out = fit_with_scores(self._data.name, scorer, training, self._validation(), self._context)
-        model = replace(fitted, counts=known_counts(self._start, scorer, fitted.counts))
+        model = replace(fitted, counts=scorer.with_start_counts(fitted.counts, self._start.counts))
         if is_held_out:
             own = model.own_scores(self._training.documents.select(judged))
             return _Learned(model, "anew", self._comparison(model, judged, own, "corrections, held out"))
@@ -336,7 +348,7 @@ class _Learner:
         own: NDArray[np.float32],
         on: HeldOutDocuments = "corrections, out of fold",
     ) -> Comparison | None:
-        """Both models on test documents or, if there are none, on corrections with these scores of the new one."""
+        """Compare both models on the test documents or, if there are none, on corrections with these new scores."""
         if self._has_test:
             documents, labels = self._data.labelled("test")
             own, on = model.own_scores(documents), "test documents"
@@ -359,7 +371,7 @@ def _selected(documents: EncodedDocuments, rows: NDArray[np.int64]) -> EncodedDo
 def _labels(
     model: FittedModel, documents: EncodedDocuments, own: NDArray[np.float32], truth: Sequence[Sequence[str]]
 ) -> list[tuple[str, ...]]:
-    """The labels that a model gives, but for added ancestors that no document carries, as `FittedModel.evaluate`."""
+    """The labels that a model gives, without added ancestors that no document carries; see `FittedModel.evaluate`."""
     carried = {name for name, count in zip(model.classes.names, model.counts.tolist(), strict=True) if count}
     carried.update(*truth)
     return [
@@ -375,7 +387,7 @@ def compare(
     *,
     on: HeldOutDocuments = "test documents",
 ) -> Comparison:
-    """Compare what two models say of the same documents.
+    """Compare the labels that two models give to the same documents.
 
     Args:
         truth: The labels of each document.
@@ -394,7 +406,7 @@ def compare(
 
 
 def _pulls(truth: csr_array, given: csr_array) -> NDArray[np.float64]:
-    """How far each document pulls the micro-F1 away from its value: F1 is a ratio of sums over documents."""
+    """The influence of each document on the micro-F1, from which its variance follows (delta method)."""
     counts = document_counts(truth, given)
     hits, all = 2.0 * counts.true_positives, (counts.predicted + counts.actual).astype(np.float64)
     total = max(all.sum(), 1.0)
@@ -413,9 +425,9 @@ def _save(found: _Learned, data: TrainingData, target: WorkFolder, work: Path) -
 
 
 def _publish(target: WorkFolder, *, keep: bool) -> None:
-    """Put the new model in its place; one that stood there is kept beside it.
+    """Put the new model in its place, and keep the one that it replaces beside it.
 
-    Wherever a kill strikes, there is a whole model in both places.
+    Whenever the process is killed, there is a whole model in both places.
     """
     if not keep:
         target.publish()

@@ -18,7 +18,7 @@ from taxocaps.corpus.remote import is_url
 from taxocaps.corpus.shards import InputFile
 from taxocaps.encoding.documents import EncodedDocuments
 from taxocaps.encoding.store import is_store
-from taxocaps.errors import ConfigError, ModelError
+from taxocaps.errors import ConfigError, FileError, ModelError
 from taxocaps.files import atomic_text, digest, refuse_same_file
 from taxocaps.progress import Progress, silent
 from taxocaps.results import Prediction, Predictions
@@ -31,6 +31,7 @@ from taxocaps.workflows.label_files import LABEL_FILES, LabelFormat, Output, Row
 from taxocaps.workflows.label_folder import LabelFolder, RunIdentity, part_path, shard_path
 from taxocaps.workflows.processes import once
 from taxocaps.workflows.sources import Input, encoded_shard, encoded_stream, input_files, input_shards
+from taxocaps.workflows.trained_on import read_like
 
 __all__ = ["DecisionOptions", "PredictReport", "as_model", "predict", "predict_documents", "predict_file"]
 
@@ -44,12 +45,12 @@ class PredictReport:
 
     Attributes:
         output: The file or folder.
-        documents: Documents.
-        labels: Labels that they got in all.
-        without_words: Documents without words, which get no labels.
-        without_labels: Documents without labels.
-        skipped: Invalid records left out (`corpus.on_error = "skip"`), with the first messages in `problems`.
-        problems: The first few invalid records.
+        documents: The number of documents.
+        labels: The number of labels that they got in total.
+        without_words: The number of documents without words, which get no labels.
+        without_labels: The number of documents that got no labels.
+        skipped: The number of invalid records that were left out (`corpus.on_error = "skip"`).
+        problems: The messages of the first few invalid records.
         seconds: How long it took.
     """
 
@@ -96,7 +97,7 @@ def predict(
     trust_code: bool = False,
     **options: Any,
 ) -> Predictions | PredictReport:
-    """Label documents: as a stream, of which a few hundred are in memory at a time, or in bulk to files.
+    """Label documents: as a stream, with a few hundred documents in memory at a time, or in bulk to files.
 
     Args:
         model: The folder of a model, or a fitted classifier.
@@ -105,7 +106,7 @@ def predict(
         output: The file or folder to write, see `predict_file`; by default labels are returned as they are found.
         corpus: How to read files.
         trust_code: Whether code that the model names may be run.
-        options: Which labels documents get: `top_k`, `threshold`, `at_least`, `hierarchy`; with `output` also `jobs`,
+        options: How labels are chosen (`top_k`, `threshold`, `at_least`, `hierarchy`); with `output` also `jobs`,
             `engine`, `address`, `format`, `overwrite` and `progress`, see `predict_file`.
 
     Returns:
@@ -118,8 +119,14 @@ def predict(
         bulk = {name: options.pop(name) for name in _BULK if name in options}
         wanted = DecisionOptions.model_validate(options)
         return predict_file(model, documents, output, wanted, corpus=corpus, trust_code=trust_code, **bulk)
+    corpus = read_like(model, corpus)
     wanted = DecisionOptions.model_validate(options)
-    files = input_files(documents, corpus) if is_path else []
+    try:
+        files = input_files(documents, corpus) if is_path else []
+    except FileError as error:
+        if isinstance(documents, str) and " " in documents:  # a text, most likely
+            raise FileError(f"{error}; give a text in a list") from error
+        raise
     fitted = as_model(model, trust_code=trust_code)
     if is_path:
         return Predictions(_predictions(fitted, _streams(files, fitted, corpus, ReadReport()), wanted))
@@ -178,16 +185,16 @@ def predict_file(  # noqa: PLR0913 - a front door: each argument stands for itse
         engine: `processes` of this machine, or `ray`: actors of a Ray cluster.
         address: The address of the cluster, such as `auto`; by default one is started on this machine.
         format: The format of a folder, `jsonl` or `parquet`.
-        overwrite: Begin anew where another run was interrupted, or has filled a folder.
+        overwrite: Start over if another run was interrupted, or has filled the folder.
         trust_code: Whether code that the model names may be run.
         progress: Told how many documents are done, how fast, and how long it will take.
-        show: Prints labels in place of JSON where `output` is `-`.
+        show: Prints the labels of a document instead of JSON if `output` is `-`.
 
     Raises:
         UnfinishedError: If some shards cannot be read, after all others are done.
         FileError: If the output belongs to another model, other documents or other options.
     """
-    begin, corpus, workers = time.monotonic(), corpus or CorpusConfig(), Engine(engine, jobs, address)
+    begin, corpus, workers = time.monotonic(), read_like(model, corpus), Engine(engine, jobs, address)
     files = input_files(source, corpus)
     check_kept(corpus.kept_fields)
     if corpus.keep and is_store(files[0]):

@@ -19,6 +19,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _WATCH_SECONDS = 0.5
+_SILENCE = "ignore:resource_tracker:UserWarning"
 
 
 def check_jobs(jobs: int | None) -> int:
@@ -48,6 +49,7 @@ def map_in_processes(work: Callable[[Item], Result], items: Iterable[Item], jobs
     from joblib import Parallel, delayed, parallel_config
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
+    _silence_tracker()
     # Compiled kernels and linear algebra read these limits when they are loaded: pools of threads are not nested.
     with parallel_config(
         backend="loky", inner_max_num_threads=1, initializer=_end_with_parent, initargs=(os.getpid(),)
@@ -65,6 +67,16 @@ def map_in_processes(work: Callable[[Item], Result], items: Iterable[Item], jobs
         ) from error
     finally:
         results.close()
+
+
+def _silence_tracker() -> None:
+    """Keep loky's tracker of semaphores, a process of its own, from warning of what a killed worker left behind.
+
+    It removes that by itself, and its warnings would hide the line that says how to go on.
+    """
+    given = os.environ.get("PYTHONWARNINGS", "")
+    if _SILENCE not in given:
+        os.environ["PYTHONWARNINGS"] = f"{given},{_SILENCE}".lstrip(",")
 
 
 _made: tuple[str, Any] = ("", None)

@@ -3,7 +3,7 @@
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 from taxocaps.config import fingerprint
 from taxocaps.corpus.labels import Classes
 from taxocaps.encoding.documents import plain_text
-from taxocaps.encoding.store import is_store, write_store
-from taxocaps.errors import ConfigError, CorpusError
+from taxocaps.encoding.store import is_store
+from taxocaps.encoding.store_writer import write_store
+from taxocaps.errors import CorpusError
 from taxocaps.files import atomic_text, check_exists, refuse_same_file
 from taxocaps.progress import Progress, silent
 from taxocaps.report.review_page import review_page
 from taxocaps.reviewing.batch import choose_next
 from taxocaps.reviewing.copies import differing_copies
 from taxocaps.reviewing.curve import learning_curve
-from taxocaps.reviewing.documents import LanguageGuesser
 from taxocaps.reviewing.findings import (
     ConfusedLabels,
     CopiedDocument,
@@ -38,17 +38,20 @@ from taxocaps.reviewing.findings import (
     ReviewCurve,
 )
 from taxocaps.reviewing.labels import FEW_DOCUMENTS, parents_without_child
+from taxocaps.reviewing.language import LanguageGuesser
 from taxocaps.reviewing.suspects import confident_issues, find_suspects
 from taxocaps.scorers.base import Examples, FitContext, ModelConfig, make_scorer
 from taxocaps.scorers.decision import HeldOut
+from taxocaps.scorers.fitting import fit_with_scores
 from taxocaps.scorers.linear import LinearModelConfig
-from taxocaps.scorers.model import FittedModel, fit_with_scores
+from taxocaps.scorers.model import FittedModel
 from taxocaps.scorers.persistence import load_model
 from taxocaps.taxonomy.readers import as_taxonomy
-from taxocaps.workflows.config import RunConfig, refuse_both, resolve_run_config
+from taxocaps.workflows.config import RunConfig, files_and_options, refuse_both, resolve_run_config
 from taxocaps.workflows.folders import WorkFolder
 from taxocaps.workflows.sources import open_documents, read_source
-from taxocaps.workflows.train import TrainFiles, TrainingData, check_corpus_options, like_model
+from taxocaps.workflows.train import check_corpus_options, like_model
+from taxocaps.workflows.training_data import TrainFiles, TrainingData
 
 __all__ = ["Review", "ReviewFiles", "review"]
 
@@ -61,7 +64,7 @@ _FOLDS = 3
 
 @dataclass(frozen=True)
 class ReviewFiles:
-    """What is read and written; documents are files in any format, or stores.
+    """The files that a review reads and writes; documents may be in any format, or in stores.
 
     Attributes:
         corpus: Labelled documents.
@@ -95,53 +98,41 @@ def review(
     copy of it. An interrupted review that writes a file continues from its last fold when it is started again.
 
     Args:
-        files: What is read and written, or the path of labelled documents.
+        files: What is read and written (`ReviewFiles`), or the path of labelled documents.
         config: The options of the model; by default those of the default model, changed by `options`.
         batch: How many documents of the pool are chosen.
         trust_code: Whether code that a model's folder names may be run.
-        progress: Told where the work stands.
-        tell: Told what a person should know.
+        progress: Called with the progress of the work.
+        tell: Called with messages for the user.
         options: Fields of `ReviewFiles` such as `taxonomy="labels.tsv"`, and options by name such as `model="SVM"` or
-            `seed=1`. The model may be the folder of a trained one: its options are taken, and it is fitted anew in
-            folds, for it has learned from the documents that it should judge.
+            `seed=1`. `model` may also be the folder of a trained model: its options are used, but it is fitted anew in
+            folds, since it has learned from the documents that it would judge.
     """
-    files, options = _files(files, options)
-    _check_paths(files)
+    paths, options = files_and_options(ReviewFiles, files, options)
+    _check_paths(paths)
     refuse_both(config, options)
     config = config or resolve_run_config(options=options, beside=_BESIDE)
-    check_corpus_options(TrainFiles(files.corpus, dev=files.pool), config)
+    check_corpus_options(TrainFiles(paths.corpus, dev=paths.pool), config)
     start = load_model(config.start, trust_code=trust_code) if config.start else None
     if start is not None:
         config = like_model(start, config)
-    tree = files.taxonomy if files.taxonomy is not None else start.classes.taxonomy if start else None
+    tree = paths.taxonomy if paths.taxonomy is not None else start.classes.taxonomy if start else None
     taxonomy = as_taxonomy(tree) if tree is not None else None
     state = fingerprint([config.as_mapping(), taxonomy.fingerprint if taxonomy else None])
-    with _work_folder(files, state) as folder:
-        data = TrainingData(TrainFiles(files.corpus), config, folder, progress)
+    with _work_folder(paths, state) as folder:
+        data = TrainingData(TrainFiles(paths.corpus), config, folder, progress)
         hashes = data.encode(tell)
         data.resolve_labels(taxonomy, None)
         work = folder / fingerprint(hashes)
         work.mkdir(exist_ok=True)
         context = FitContext(work, True, os.cpu_count() or 1, progress, tell)
-        found = _Reviewer(data, files, config, context).review(batch)
-        _write(found, files)
+        found = _Reviewer(data, paths, config, context).review(batch)
+        _write(found, paths)
     return found
 
 
-_FILES = ("taxonomy", "pool", "output", "report")
-_BESIDE = (*_FILES, "batch", "trust_code", "progress", "tell")
-
-
-def _files(files: ReviewFiles | Path | str, options: Mapping[str, Any]) -> tuple[ReviewFiles, dict[str, Any]]:
-    if isinstance(files, ReviewFiles):
-        twice = next((key for key in _FILES if key in options), None)
-        if twice is not None:
-            raise ConfigError(f"{twice} is part of ReviewFiles; give it there, or a path in place of ReviewFiles")
-        return files, dict(options)
-    given = {key: options[key] for key in _FILES if options.get(key) is not None}
-    paths = {key: Path(value) for key, value in given.items() if key != "taxonomy"}
-    others = {key: value for key, value in options.items() if key not in _FILES}
-    return ReviewFiles(Path(files), given.get("taxonomy"), **paths), others
+_BESIDE = ("taxonomy", "pool", "output", "report", "batch", "trust_code", "progress", "tell")
+"""What `review` takes by name besides options."""
 
 
 def _check_paths(files: ReviewFiles) -> None:
@@ -156,7 +147,7 @@ def _check_paths(files: ReviewFiles) -> None:
 
 @contextmanager
 def _work_folder(files: ReviewFiles, state: str) -> Iterator[Path]:
-    """Where documents and folds lie meanwhile: beside a file to write, so that another run finds them."""
+    """A folder for encoded documents and folds: beside the file to write, so that another run can continue."""
     target = files.report or files.output
     if target is None:
         with tempfile.TemporaryDirectory() as temporary:
@@ -179,7 +170,7 @@ def _write(review: Review, files: ReviewFiles) -> None:
 
 
 class _Reviewer:
-    """Looks at a corpus from all sides, and says what it finds by the ids of documents and labels."""
+    """Collects all findings of a review, by the ids of documents and labels."""
 
     def __init__(self, data: TrainingData, files: ReviewFiles, config: RunConfig, context: FitContext) -> None:
         self._data, self._files, self._config, self._context = data, files, config, context
@@ -227,7 +218,7 @@ class _Reviewer:
         )
 
     def _fit(self) -> tuple[FittedModel, HeldOut]:
-        """The fitted model, and what was said of each document out of fold."""
+        """The fitted model, and the out-of-fold scores of all documents."""
         scorer = self._data.make_scorer(self._context.threads)
         if scorer.folds_for(len(self._examples)) < 2:
             folded = scorer.config.replace(folds=min(_FOLDS, len(self._examples)))
@@ -289,7 +280,7 @@ class _Reviewer:
         return tuple(RareLabel(model.classes.names[one], self._titles[one], int(model.counts[one])) for one in ordered)
 
     def _unused(self, model: FittedModel) -> tuple[str, ...]:
-        """Labels that no document has, nor one below them."""
+        """Labels that no document has, neither themselves nor a label below them."""
         classes, taxonomy = model.classes, model.classes.taxonomy
         used = (classes.names[column] for column in np.flatnonzero(model.counts > 0).tolist())
         known = {*taxonomy.with_ancestors(used), taxonomy.root}
@@ -371,7 +362,7 @@ _OF_SUSPECT = ("documents", "labels", "is_given", "scores", "suspicion")
 
 
 def _cheap(config: ModelConfig) -> LinearModelConfig:
-    """The linear model that the learning curve is drawn with: the model itself, its first linear member, or words."""
+    """The linear model for the learning curve: the model itself, its first linear member, or one over words."""
     members: Sequence[Any] = tuple(getattr(config, "members", {"": config}).values())
     linear = next((one for one in members if one.scorer == "linear"), None)
     found: LinearModelConfig = linear or LinearModelConfig(text=config.text)

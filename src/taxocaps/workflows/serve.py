@@ -25,6 +25,7 @@ from taxocaps.scorers.decision import DecisionOptions
 from taxocaps.scorers.model import FittedModel
 from taxocaps.scorers.model_folder import model_version, written_on
 from taxocaps.scorers.persistence import load_model
+from taxocaps.workflows.trained_on import read_like
 from taxocaps.workflows.uploads import NamedText
 
 __all__ = [
@@ -120,6 +121,7 @@ class ServedModel:
         taxonomy: Its labels.
         answer: Answers either one job or some that are not alone; to be called by one thread at a time.
         folder: Where it was loaded from.
+        corpus: How files are read for it: if nothing else is said, from the fields that it was trained on.
         feedback: The file in which corrections of its labels are stored, if they are.
     """
 
@@ -128,6 +130,7 @@ class ServedModel:
     taxonomy: TaxonomyView
     answer: Callable[[Sequence[Job]], Sequence[Answer]]
     folder: Path = Path()
+    corpus: CorpusConfig = field(default_factory=CorpusConfig)
     feedback: Path | None = None
 
     @property
@@ -142,8 +145,10 @@ class ServedModel:
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """The names of all labels of the taxonomy, which reviewers may give."""
-        return {one.label: one.name for one in self.taxonomy.labels if one.label not in self.taxonomy.roots}
+        """The names of all labels that reviewers may give; a single root is one if the model gives it."""
+        roots = self.taxonomy.roots
+        root = roots[0] if len(roots) == 1 and roots[0] not in self.labels else None
+        return {one.label: one.name for one in self.taxonomy.labels if one.label != root}
 
 
 def load_models(
@@ -192,7 +197,7 @@ def load_served(name: str, folder: Path, feedback: Path | None = None, *, trust_
     fitted = load_model(folder, trust_code=trust_code)
     card = replace(fitted.card(name), version=model_version(folder), written=written_on(folder))
     answer = partial(answer_jobs, fitted, version=card.version)
-    model = ServedModel(name, card, fitted.taxonomy_view(name), answer, folder, feedback)
+    model = ServedModel(name, card, fitted.taxonomy_view(name), answer, folder, read_like(folder), feedback)
     expect_much_work()  # so that kernels are loaded now, and not while clients wait
     _answer(model, LabelJob((Document(_FIRST, id="1"),)))
     return model

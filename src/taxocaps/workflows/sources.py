@@ -224,10 +224,13 @@ def find_document(source: Path, id: str | None = None, corpus: CorpusConfig | No
         if others:
             raise CorpusError(f"{source}: has several documents; choose one of them with --id")
         return first
+    has_ids = False
     for position, document in enumerate(documents, 1):
+        has_ids = has_ids or document.id is not None
         if (document.id or str(position)) == id:
             return document
-    raise CorpusError(f"{source}: no document has the id {id!r}")
+    hint = "" if has_ids else "; none has an id, only a position from 1: name the field of ids with --id-field"
+    raise CorpusError(f"{source}: no document has the id {id!r}{hint}")
 
 
 def find_encoded(

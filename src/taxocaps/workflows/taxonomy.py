@@ -16,7 +16,7 @@ __all__ = [
     "TaxonomyCheck",
     "TaxonomyDifference",
     "TaxonomyOptions",
-    "TaxonomyView",
+    "TaxonomyOutline",
     "TreeLine",
     "check_taxonomy",
     "convert_taxonomy",
@@ -55,8 +55,8 @@ class TreeLine:
 
 
 @dataclass(frozen=True)
-class TaxonomyView:
-    """A taxonomy as people look at it: its numbers and its tree, from top to bottom."""
+class TaxonomyOutline:
+    """A taxonomy for display: its statistics, and its tree from top to bottom."""
 
     statistics: TaxonomyStatistics
     tree: tuple[TreeLine, ...]
@@ -95,7 +95,7 @@ def diff_taxonomies(old: Path, new: Path, options: TaxonomyOptions | None = None
     return TaxonomyDifference((len(found.successors), len(found.predecessors)), found.counts, found.changes)
 
 
-def view_taxonomy(path: Path, options: TaxonomyOptions | None = None, *, levels: int | None = None) -> TaxonomyView:
+def view_taxonomy(path: Path, options: TaxonomyOptions | None = None, *, levels: int | None = None) -> TaxonomyOutline:
     """Read a taxonomy and lay out its tree.
 
     Args:
@@ -105,7 +105,7 @@ def view_taxonomy(path: Path, options: TaxonomyOptions | None = None, *, levels:
     """
     options = options or TaxonomyOptions()
     taxonomy = read_taxonomy(path, **vars(options))
-    return TaxonomyView(taxonomy.statistics(), tuple(_tree_lines(taxonomy, levels, options.language)))
+    return TaxonomyOutline(taxonomy.statistics(), tuple(_tree_lines(taxonomy, levels, options.language)))
 
 
 def check_taxonomy(path: Path, options: TaxonomyOptions | None = None) -> TaxonomyCheck:

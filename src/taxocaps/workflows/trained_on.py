@@ -6,20 +6,24 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from taxocaps.corpus.document import Document
-from taxocaps.corpus.readers import CorpusConfig, read_documents
+from taxocaps.corpus.readers import CorpusConfig, read_documents, recognised
 from taxocaps.corpus.writers import write_documents
+from taxocaps.encoding.store import is_store
 from taxocaps.files import digest
 from taxocaps.untrusted import read_json
 
-__all__ = ["Corrections", "HeldOutRows", "TrainedOn", "read_trained_on", "write_trained_on"]
+__all__ = ["Corrections", "HeldOutRows", "TrainedOn", "read_like", "read_trained_on", "write_trained_on"]
 
 HeldOutRows = Mapping[str, Sequence[int]]
 """The numbers of documents in their file, by the name of the part that they were put by for."""
+
+FieldNames = Mapping[Literal["text_field", "labels_field"], str]
+"""The fields of documents by the option that names them."""
 
 _SOURCES, _CORRECTIONS = "sources.json", "corrections.jsonl"
 
@@ -32,6 +36,7 @@ class TrainedOn:
         files: The path of each part, `train`, `dev` and `test`, as far as there was one.
         hashes: What these files held.
         corpus: How they were read.
+        fields: The fields of the training documents that had the text and the labels.
         corrections: The corrected documents that were learned from beside them.
         held_out: Which documents of the file of `train`, counted from 0, were put by for `dev` and `test`, where these
             were drawn from it.
@@ -40,6 +45,7 @@ class TrainedOn:
     files: Mapping[str, Path]
     hashes: Mapping[str, str]
     corpus: CorpusConfig
+    fields: FieldNames = field(default_factory=dict)
     corrections: tuple[Document, ...] = ()
     held_out: HeldOutRows = field(default_factory=dict)
 
@@ -54,7 +60,7 @@ class TrainedOn:
         """As the files are now; standard input cannot be read again and is left out."""
         lasting = {part: path for part, path in files.items() if path.exists()}
         hashes = {part: content_hash(path) for part, path in lasting.items()}
-        return cls(lasting, hashes, corpus, tuple(corrections), held_out)
+        return cls(lasting, hashes, corpus, _fields(files["train"], corpus), tuple(corrections), held_out)
 
     def is_unchanged(self, part: str) -> bool:
         """Whether a part can be read again, as it was."""
@@ -75,7 +81,12 @@ def write_trained_on(found: TrainedOn, folder: Path, target: Path) -> None:
         target: Where it will be; paths are written as they lead from there, so that both can be moved together.
     """
     sources = {part: {"path": _from(target, path), "hash": found.hashes[part]} for part, path in found.files.items()}
-    content = {"corpus": found.corpus.as_mapping(), "sources": sources, "held_out": found.held_out}
+    content = {
+        "corpus": found.corpus.as_mapping(),
+        "fields": found.fields,
+        "sources": sources,
+        "held_out": found.held_out,
+    }
     text = json.dumps(content, ensure_ascii=False)
     (folder / _SOURCES).write_text(f"{text}\n", encoding="utf-8")
     if found.corrections:
@@ -84,18 +95,35 @@ def write_trained_on(found: TrainedOn, folder: Path, target: Path) -> None:
 
 def read_trained_on(folder: Path) -> TrainedOn:
     """Read what `write_trained_on` wrote; nothing is known of a model that was made in Python alone."""
-    path = folder / _SOURCES
-    if not path.exists():
-        return TrainedOn({}, {}, CorpusConfig())
-    content: _Content = read_json(path, _Content)
+    content = _content(folder)
     corrections = folder / _CORRECTIONS
     return TrainedOn(
         {part: Path(os.path.normpath(folder / one.path)) for part, one in content.sources.items()},
         {part: one.hash for part, one in content.sources.items()},
         CorpusConfig.model_validate(content.corpus),
+        content.fields,
         tuple(read_documents(corrections)) if corrections.exists() else (),
         content.held_out,
     )
+
+
+def read_like(model: Any, corpus: CorpusConfig | None = None) -> CorpusConfig:
+    """How to read documents for a model: if nothing else is said, from the fields that it was trained on.
+
+    Args:
+        model: The folder of a model; of others nothing is known.
+        corpus: What is known beside that.
+    """
+    corpus = corpus or CorpusConfig()
+    if not isinstance(model, str | Path):
+        return corpus
+    return corpus.replace(**{f"trained_{name}": value for name, value in _content(Path(model)).fields.items()})
+
+
+def _fields(path: Path, corpus: CorpusConfig) -> FieldNames:
+    """The fields of documents that have the text and the labels; a store has none."""
+    found = corpus.with_usual_names() if is_store(path) else recognised(path, corpus)
+    return {"text_field": found.text_field, "labels_field": found.labels_field}
 
 
 def content_hash(path: Path) -> str:
@@ -149,11 +177,19 @@ class _Source(BaseModel):
 
 
 class _Content(BaseModel):
+    """`sources.json`."""
+
     model_config = ConfigDict(strict=True)
 
-    corpus: dict[str, Any]
-    sources: dict[str, _Source]
+    corpus: dict[str, Any] = {}
+    fields: FieldNames = {}
+    sources: dict[str, _Source] = {}
     held_out: dict[str, list[int]] = {}
+
+
+def _content(folder: Path) -> _Content:
+    path = folder / _SOURCES
+    return read_json(path, _Content) if path.exists() else _Content()
 
 
 def _from(folder: Path, path: Path) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from filelock import FileLock, Timeout
 
 from taxocaps.config import fingerprint, seconds
-from taxocaps.encoding.store import is_store
+from taxocaps.encoding.store import MANIFEST, is_store
 from taxocaps.errors import ConfigError, FileError, TaxoCapsError, UnfinishedError
 from taxocaps.files import atomic_text, check_exists, digest
 from taxocaps.progress import Progress, silent
@@ -22,13 +22,15 @@ from taxocaps.registry import import_extra
 from taxocaps.report.tuning_page import tuning_page
 from taxocaps.results import Interim, Trial, Tuning
 from taxocaps.scorers.base import FitContext
-from taxocaps.scorers.model import fit_with_scores
+from taxocaps.scorers.fitting import fit_with_scores
 from taxocaps.taxonomy.readers import as_taxonomy
 from taxocaps.taxonomy.tree import Taxonomy
 from taxocaps.workflows.config import RunConfig, refuse_both, resolve_run_config
 from taxocaps.workflows.processes import check_jobs, map_in_processes
 from taxocaps.workflows.search_space import Choices, Range, Space, search_space, value_of
-from taxocaps.workflows.train import TrainFiles, TrainingData, check_corpus_options
+from taxocaps.workflows.train import check_corpus_options
+from taxocaps.workflows.trained_on import content_hash
+from taxocaps.workflows.training_data import TrainFiles, TrainingData
 
 __all__ = ["TuneMetric", "tune"]
 
@@ -37,7 +39,7 @@ TuneMetric = Literal["micro-f1", "macro-f1"]
 _TRIALS = 30
 """Trials, unless trials or time are given."""
 _UNPRUNED = 5
-"""So many trials come to their end before others are compared with them."""
+"""Trials that run to their end before others are compared with them."""
 _STAGE, _NAME = "trials", "taxocaps"
 
 
@@ -60,12 +62,12 @@ def tune(  # noqa: PLR0913 - a front door: each argument stands for itself
 ) -> Tuning:
     """Search for better options of a model.
 
-    The first trial has the options as they are given, as far as they lie in the space; the others are proposed by a
-    tree-structured Parzen estimator. Each is measured on documents that it has not learned from: `dev`, training
-    documents out of fold, or some that are held out. A trial that is worse than the median after the same epoch or
-    fold is given up. All is kept in `out`: an interrupted search continues when it is started again, from the last
-    epoch or fold, and other processes and machines that start the same search take part in it. `best.yaml` there
-    has the best options for training, `report.html` all trials.
+    The first trial has the given options, as far as they lie in the space; the others are proposed by a tree-structured
+    Parzen estimator. Each is measured on documents that it has not learned from: `dev`, training documents out of fold,
+    or training documents that are held out. A trial that is worse than the median after the same epoch or fold is
+    stopped. Everything is kept in `out`: an interrupted search continues from the last epoch or fold when it is started
+    again, and other processes and machines that start the same search take part in it. `best.yaml` there has the best
+    options for training, and `report.html` shows all trials.
 
     Args:
         train: Labelled documents.
@@ -75,20 +77,20 @@ def tune(  # noqa: PLR0913 - a front door: each argument stands for itself
             list.
         dev: Validation documents.
         space: What is tried, see `search_space`; by default what the options of the model declare.
-        metric: What is to be great.
+        metric: The metric to maximize.
         trials: The number of trials in all, those of earlier runs and other machines included; by default 30, or no
             limit if `time` is given.
-        time: How long this call may take, such as `90s` or `2h`; a trial that is under way then stops after its epoch
-            or fold, and another run continues it.
-        jobs: The number of processes that try at the same time.
+        time: How long this call may take, such as `90s` or `2h`; a running trial then stops after its epoch or fold,
+            and another call continues it.
+        jobs: The number of trials that run at the same time, each in a process.
         overwrite: Begin anew where another search has been.
-        progress: Told where the work stands.
-        tell: Told what a person should know.
+        progress: Called with the progress of the work.
+        tell: Called with messages for the user.
         options: Options by name, such as `model="SVM"`, `seed=1` or `training__epochs=5`.
 
     Raises:
         FileError: If the folder has a search of other documents or options.
-        UnfinishedError: If no trial came to its end.
+        UnfinishedError: If no trial was completed.
     """
     optuna = import_extra("optuna", "tune")
     optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -107,6 +109,7 @@ def tune(  # noqa: PLR0913 - a front door: each argument stands for itself
 
 
 _BESIDE = ("taxonomy", "dev", "space", "metric", "trials", "time", "jobs", "overwrite", "progress", "tell")
+"""What `tune` takes by name besides options."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +125,7 @@ class _Task:
 
     @property
     def hidden(self) -> Path:
-        """What only matters while the search goes on."""
+        """The folder for files that are only needed during the search."""
         return self.out / ".tuning"
 
     @property
@@ -138,10 +141,14 @@ class _Task:
         return "training documents out of fold" if options.learns_validation else "training documents held out"
 
     def identity(self) -> dict[str, Any]:
-        """What a search depends on: others are refused."""
+        """What defines the search; a folder with another one is refused."""
         parts = {"train": self.files.train, "dev": self.files.dev}
         return {
-            "documents": {name: _stamp(path) for name, path in parts.items() if path is not None},
+            "documents": {
+                name: digest(path / MANIFEST) if is_store(path) else content_hash(path)
+                for name, path in parts.items()
+                if path is not None
+            },
             "taxonomy": self.taxonomy.fingerprint if self.taxonomy else None,
             "options": fingerprint(self.config.as_mapping()),
             "space": {key: str(tried) for key, tried in self.space.items()},
@@ -149,7 +156,7 @@ class _Task:
         }
 
     def study(self) -> Any:
-        """The trials so far, and the means to add to them."""
+        """The Optuna study with all trials so far."""
         import optuna
         from optuna.storages import JournalStorage
         from optuna.storages.journal import JournalFileBackend
@@ -171,7 +178,7 @@ class _Task:
         return trial
 
     def trial_lock(self, number: int) -> FileLock:
-        """Held by the process that is at a trial; the system gives it back however that process ends."""
+        """Held by the process that runs a trial; the system releases it however that process ends."""
         return FileLock(self.hidden / f"trial-{number}.lock", timeout=0)
 
 
@@ -186,16 +193,6 @@ def _task(files: TrainFiles, config: RunConfig, out: Path, space: Sequence[str],
     check_corpus_options(files, config)
     tree = as_taxonomy(files.taxonomy) if files.taxonomy is not None else None
     return _Task(files, tree, config, out.resolve(), search_space(config, space), metric)
-
-
-def _stamp(path: Path) -> str:
-    """What tells documents from others."""
-    if is_store(path):
-        return digest(path / "manifest.json")
-    if path.is_file():
-        return digest(path)
-    listed = sorted(one for one in path.rglob("*") if one.is_file())
-    return fingerprint([[str(one.relative_to(path)), one.stat().st_size] for one in listed])
 
 
 class _JournalLock:
@@ -218,7 +215,7 @@ class _JournalLock:
 
 @contextmanager
 def _claimed(task: _Task, overwrite: bool) -> Iterator[None]:
-    """Make the folder of a search, or make sure that it is that of this one."""
+    """Make the folder of the search, or check that an existing one belongs to the same search."""
     path = task.out / "search.json"
     if task.out.exists() and not path.exists() and any(one.name != ".tuning" for one in task.out.iterdir()):
         raise FileError(f"{task.out}: exists and is not a search; choose another --out")
@@ -278,7 +275,7 @@ def _encode(task: _Task, config: RunConfig, progress: Progress, tell: Callable[[
 
 @dataclass(frozen=True)
 class _Runner:
-    """Makes one trial after another, in any process.
+    """Runs one trial after another, in any process.
 
     Attributes:
         task: What is searched.
@@ -295,7 +292,7 @@ class _Runner:
     progress: Progress | None
 
     def __call__(self, _: int) -> bool:
-        """Make a trial; returns whether there was one to make."""
+        """Run a trial; returns whether there was one left to run."""
         task = self.task
         study = task.study()
         with task.lock:
@@ -376,7 +373,7 @@ class _TimeIsOver(Exception):  # noqa: N818 - no error
 
 
 class _Watcher:
-    """Tells Optuna of each epoch or fold of a trial, and ends a trial that is not worth going on with."""
+    """Reports each epoch or fold of a trial to Optuna, and stops a trial that is not worth continuing."""
 
     def __init__(self, runner: _Runner, trial: Any) -> None:
         self._runner, self._trial, self._step = runner, trial, 0
@@ -402,15 +399,15 @@ def _suggest(trial: Any, key: str, tried: Range | Choices) -> Any:
 
 
 def _as_given(task: _Task) -> dict[str, Any]:
-    """The options as they were given, those outside the space apart."""
+    """The given values of the options that are searched, without those outside the space."""
     known = {key: value_of(task.config, key) for key in task.space}
     return {key: known[key] for key, tried in task.space.items() if known[key] in tried}
 
 
 def _revive(study: Any, task: _Task) -> None:
-    """Have trials made again whose processes have ended without finishing them; their folders have how far they came.
+    """Queue trials again whose process ended before they were finished; they continue from what is in their folders.
 
-    Called while the lock of the search is held: a trial that is running has its own lock then.
+    Called while the lock of the search is held: a trial that is running holds its own lock then.
     """
     import optuna
 
@@ -423,7 +420,7 @@ def _revive(study: Any, task: _Task) -> None:
 
 
 def _finished(study: Any) -> list[Any]:
-    """The trials that are complete, given up or failed, but not those whose processes were ended."""
+    """The trials that are complete, pruned or failed, without those whose process was killed."""
     return [
         one
         for one in study.get_trials(deepcopy=False)
@@ -446,7 +443,7 @@ def _run(runner: _Runner, jobs: int, progress: Progress) -> None:
 
 
 def _finish(task: _Task, wanted: int | None) -> Tuning:
-    """Write what was found; what only the search needed goes when all trials are made and nobody is at one."""
+    """Write the results; files for the search alone are removed once all trials are done."""
     study = task.study()
     found = _tuning(task, study)
     with atomic_text(task.out / "best.yaml") as file:

@@ -69,6 +69,7 @@ def read_upload(
     *,
     text_fields: Sequence[str] = (),
     id_field: str | None = None,
+    corpus: CorpusConfig | None = None,
     documents: int = 1_000,
     letters: int = 4_000_000,
 ) -> Upload:
@@ -79,6 +80,7 @@ def read_upload(
         name: Its name, whose suffix tells the format; a file of an unknown one is a text.
         text_fields: The fields that make the text; by default they are recognised.
         id_field: The field with the id; by default it is recognised.
+        corpus: What is known of files, such as the fields that a model was trained on.
         documents: The most documents.
         letters: The most letters of all documents together.
 
@@ -86,7 +88,8 @@ def read_upload(
         CorpusError: If it has no documents.
         FileError: If it is damaged, or no text.
     """
-    config = CorpusConfig(on_error="skip", text_field=",".join(text_fields) or AUTO, id_field=id_field or AUTO)
+    asked = {"text_field": ",".join(text_fields) or AUTO, "id_field": id_field or AUTO}
+    config = (corpus or CorpusConfig()).replace(on_error="skip", **asked)
     with tempfile.TemporaryDirectory(prefix="taxocaps-") as folder:
         path = Path(folder) / f"upload{_suffix(content, name)}"
         path.write_bytes(content)

@@ -1,5 +1,6 @@
 """A reviewer in a real browser: the queue, verdicts, labels found by other names, undo, and a new model."""
 
+import json
 import re
 import shutil
 from dataclasses import replace
@@ -7,8 +8,11 @@ from dataclasses import replace
 import pytest
 
 from taxocaps.corpus.document import Document
+from taxocaps.corpus.writers import write_documents
 from taxocaps.feedback import read_corrections
+from taxocaps.workflows.learn import learn
 from taxocaps.workflows.serve import arrange_queue, load_models
+from taxocaps.workflows.train import train
 
 pytestmark = pytest.mark.slow
 
@@ -176,3 +180,51 @@ def test_an_empty_queue_and_a_token(serve, open_page, loaded_news, tmp_path):
     assert page.is_disabled("#done")
     page.keyboard.press("Enter")
     page.keyboard.press("j")
+
+
+WORDS = {"ships": "harbour cargo vessel crew", "wheat": "grain harvest crop field", "gold": "mine ounce ore bullion"}
+
+
+@pytest.fixture
+def trained(tmp_path):
+    """The folder of a model that knows nothing of cattle."""
+    documents = [
+        Document(f"{WORDS[label]} day {number}", f"d{number}", (label,)) for number in range(30) for label in WORDS
+    ]
+    write_documents([replace(one, id=f"{one.id}-{one.labels[0]}") for one in documents], tmp_path / "train.jsonl")
+    labels = [{"name": "ships"}, {"name": "gold"}, {"name": "wheat", "alternatives": ["cereal"]}]
+    (tmp_path / "labels.json").write_text(json.dumps({"name": "all", "children": labels}))
+    train(tmp_path / "train.jsonl", tmp_path / "model", taxonomy=tmp_path / "labels.json", model="SVM")
+    return tmp_path / "model"
+
+
+@pytest.mark.parametrize("device", [{}, PHONE], ids=["desk", "phone"])
+def test_a_walk_from_the_queue_to_the_answer_of_a_model_that_has_learned(serve, open_page, trained, device):
+    (model,) = load_models([trained]).values()
+    cattle = [Document(f"zebu heifer pasture vessel {number}", f"cattle {number}") for number in range(5)]
+    arrange_queue(model, cattle)
+    page = open_page(serve(model), path="review", **device)
+    for number in range(4):
+        page.wait_for_selector("#labels li[data-label=ships]")
+        title = page.inner_text("#title")
+        page.click("#labels li[data-label=ships] .no")
+        verdict(page, "ships", "reject")
+        page.fill("#search", "cereal")
+        page.click("#found li")
+        verdict(page, "wheat", "add")
+        if not number:
+            page.click("#undo")
+            page.wait_for_selector("#labels li[data-label=wheat]", state="detached")
+            page.fill("#search", "cereal")
+            page.click("#found li")
+            verdict(page, "wheat", "add")
+        page.click("#done")
+        page.wait_for_function("said => document.getElementById('title').textContent !== said", arg=title)
+    page.wait_for_selector("#labels li[data-label=ships]")
+    report = learn(trained)
+    assert (report.corrections, report.is_replaced) == (4, True)
+    page.click("summary:has-text('Model')")
+    page.click("#reload")
+    page.wait_for_selector("#version:has-text('in place of')")
+    page.wait_for_selector("#labels li[data-label=wheat]")
+    assert "ships" not in rows(page)

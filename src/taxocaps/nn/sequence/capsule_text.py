@@ -11,7 +11,7 @@ from torch.utils.checkpoint import checkpoint
 from taxocaps.config import Between, Config
 from taxocaps.errors import ConfigError
 from taxocaps.nn.capsules import capsule_lengths, route, squash
-from taxocaps.nn.layers import NgramConvolution, distinct_ids, sequence_mask, to_documents
+from taxocaps.nn.layers import NgramConvolution, distinct_ids, normal_weights, sequence_mask, to_documents
 from taxocaps.nn.network import LayerSize, Network, Sizes, word_embedding
 
 __all__ = ["CapsuleText", "CapsuleTextConfig", "leaky_route"]
@@ -118,10 +118,10 @@ class _Branch(nn.Module):
         # Couplings start at one over the number of parents, leak and orphan included. The scale of the matrices
         # compensates for that: capsules would otherwise start at a length of 0, where squash has no gradient.
         scale = size**-0.5 * (channels + 1) / config.places
-        self.convolutional = nn.Parameter(torch.randn(channels, size, 1, size) * scale)
+        self.convolutional = normal_weights(channels, size, 1, size, scale=scale)
         scale = size**-0.5 * (sizes.labels + 2) / (_USUAL_POSITIONS * channels)
-        self.labels = nn.Parameter(torch.randn(sizes.labels, size, groups, size) * scale)
-        self.orphan = nn.Parameter(torch.randn(1, size, groups, size) * scale)
+        self.labels = normal_weights(sizes.labels, size, groups, size, scale=scale)
+        self.orphan = normal_weights(1, size, groups, size, scale=scale)
         nn.init.kaiming_normal_(self.primary.weight, nonlinearity="linear")
 
     def forward(self, x: Tensor, lengths: Tensor, positions: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from taxocaps.config import Between, Config
-from taxocaps.nn.layers import Recurrence, dense_layer, sequence_mask, start_recurrence
+from taxocaps.nn.layers import Recurrence, dense_layer, normal_weights, sequence_mask, start_recurrence
 from taxocaps.nn.network import DropoutRate, LayerSize, SequenceNetwork, Sizes, word_embedding
 
 __all__ = ["SGM", "SGMConfig"]
@@ -74,7 +74,7 @@ class SGM(SequenceNetwork):
         self.encoder = nn.ModuleList(Recurrence(size, config.units, directions=2) for size in inputs)
         self.attention = _Attention(H)
         self.labels = nn.Embedding(sizes.labels, E)
-        self.start, self.end = nn.Parameter(torch.randn(E)), nn.Parameter(torch.randn(E))
+        self.start, self.end = normal_weights(E), normal_weights(E)
         self.gate = dense_layer(2 * E, E, bias=False)
         self.decoder = nn.ModuleList(
             start_recurrence(nn.LSTMCell(size, H)) for size in [E + H, *[H] * (config.layers - 1)]

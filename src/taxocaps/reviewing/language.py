@@ -1,4 +1,4 @@
-"""Documents that say nothing, or say it in another language."""
+"""The language of a text, guessed by its function words: documents in an unexpected language deserve a look."""
 
 import re
 from collections import Counter
@@ -11,21 +11,21 @@ __all__ = ["LanguageGuesser"]
 
 _WORD = re.compile(r"[^\W\d_]+")
 _CHARACTERS = 5_000
-"""Of a long text the beginning is enough."""
+"""Characters that are looked at; of a long text the beginning is enough."""
 
 _FEWEST = 5
-"""Different function words that another language must have in a text, at least: a single one may be a name."""
+"""The least number of different function words of another language: a single one may be a name."""
 _SHARE = 0.12
-"""The share of words of another language that are its function words, at least; in running text it is a third."""
+"""The least share of function words of another language; in running text it is a third."""
 _TIMES = 3.0
-"""How many times as many they must be as those of the expected language."""
+"""How many times more frequent they must be than those of the expected language."""
 
 
 class LanguageGuesser:
-    """Guesses the language of a text by its function words, where they speak clearly against the expected language.
+    """Recognises texts that are clearly not in the expected language, by their function words.
 
-    A word that is in the lists of several languages counts for each of them by its part. Languages without a list of
-    stop words are not recognised.
+    A word that is in the stop lists of several languages counts for each of them in part. Languages without a stop list
+    are not recognised.
 
     >>> guess = LanguageGuesser("en")
     >>> guess("Der Bericht ist nicht von dem Amt, und er wird auch nicht mehr von ihm sein.")

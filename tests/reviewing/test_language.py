@@ -2,7 +2,7 @@
 
 import pytest
 
-from taxocaps.reviewing.documents import LanguageGuesser
+from taxocaps.reviewing.language import LanguageGuesser
 
 TEXTS = {
     "de": "Die Regierung hat am Montag gesagt, dass sie den Haushalt nicht mehr ändern will.",

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from scipy.sparse import coo_array, csc_matrix, csr_array, csr_matrix
 
-from taxocaps.classifier import read_targets
 from taxocaps.corpus.labels import Classes, LabelConfig
+from taxocaps.corpus.targets import read_targets
 from taxocaps.errors import CorpusError
 from taxocaps.taxonomy.tree import Taxonomy
 
