@@ -21,6 +21,8 @@ DATA = {
     "debtags": "Debian packages",
     "pydocs": "Python docstrings",
     "pydocs500": "500 Python docstrings",
+    "glosses": "WordNet definitions",
+    "glosses500": "500 WordNet definitions",
 }
 """The data sets by the first part of their folders' names; the second part is the number of a sample."""
 
@@ -39,7 +41,7 @@ HEADER = (
 SHOWN = (AUTO, "taxocaps SVM", "scikit-learn, words", "LibMultiLabel thresholding", "Annif omikuji")
 """What the first screen of the README compares."""
 
-SHOWN_ON = ("reuters", "eurlex", "pydocs", "pydocs500")
+SHOWN_ON = ("reuters", "eurlex", "pydocs", "glosses")
 """The data sets on which all of these have results."""
 
 NOTE = (

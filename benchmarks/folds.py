@@ -1,6 +1,6 @@
 """What training of `auto` spends its time on: CPU seconds of its solvers, and of all that is around them.
 
-    python benchmarks/folds.py                     # 1,000 documents of the embedded corpus, one thread
+    python benchmarks/folds.py                     # 1,000 and 8,000 documents of the embedded corpus, one thread
     python benchmarks/folds.py --documents 3000
     python benchmarks/folds.py --write             # put the table into docs/performance.md
 
@@ -9,7 +9,7 @@ without each fold. Their limit is the time of the solver alone. What joins the m
 """
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from measure import Cost, in_own_process
@@ -66,27 +66,27 @@ def _timed(watch: Watch, stage: str, work: Any) -> Callable[..., Any] | classmet
     return watch.timed(stage, work)
 
 
-def _table(cost: Cost, documents: int) -> Table:
-    seconds = cost.result.stages
-    solver, folds = seconds["classifiers"], sum(seconds[stage] for stage in FOLDS)
-    rows = [(stage, f"{seconds[stage]:.2f} s", f"{seconds[stage] / solver:.2f}") for stage in STAGES]
-    rows += [
-        ("folds of all members", f"{folds:.2f} s", f"{folds / solver:.2f}"),
-        ("everything", f"{cost.result.cpu:.2f} s", f"{cost.result.cpu / solver:.2f}"),
-    ]
+def _table(costs: Mapping[int, Cost]) -> Table:
+    headings, columns = [""], [[*STAGES, "folds of all members", "everything"]]
+    for documents, cost in costs.items():
+        seconds = cost.result.stages
+        spent = [*(seconds[stage] for stage in STAGES), sum(seconds[stage] for stage in FOLDS), cost.result.cpu]
+        headings += [f"{documents:,} documents", "times the classifiers"]
+        columns += [[f"{one:.2f} s" for one in spent], [f"{one / seconds['classifiers']:.2f}" for one in spent]]
     note = (
-        f"CPU time on one thread, {documents:,} documents. Folds are classifiers, counting, reading and other work of "
-        "members. Trees are fitted by scikit-learn."
+        "CPU time on one thread. Folds are classifiers, counting, reading and other work of members. Trees are fitted "
+        "by scikit-learn."
     )
-    return Table("Training `auto`", ("", "CPU time", "times the classifiers"), rows, note)
+    return Table("Training `auto`", tuple(headings), list(zip(*columns, strict=True)), note)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--documents", type=int, default=1_000, help="documents to train with (default: 1,000)")
+    parser.add_argument("--documents", type=int, nargs="+", default=[1_000, 8_000], help="documents to train with")
     parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
     options = parser.parse_args()
-    publish([_table(in_own_process(fit, options.documents), options.documents)], "folds", write=options.write)
+    costs = {documents: in_own_process(fit, documents) for documents in options.documents}
+    publish([_table(costs)], "folds", write=options.write)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from tables import Rows, Table, publish
 from taxocaps.catalogue.presets import PRESETS, model_config
 from taxocaps.nn.network import Sizes
 from taxocaps.nn.words_matrix import WordsMatrixNetwork
-from taxocaps.scorers.network import NetworkModelConfig
+from taxocaps.scorers.network_config import NetworkModelConfig
 
 MODEL = "HE-AGCRCNN"
 VOCABULARY = 50_000

@@ -9,10 +9,10 @@ one is trained on all documents. CPU seconds, all in one process, after compiled
 import argparse
 import itertools
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
+from measure import timed
 from taxocaps.corpus.readers import read_documents
 from taxocaps.corpus.writers import write_documents
 from taxocaps.workflows.evaluate import evaluate
@@ -67,15 +67,9 @@ def _measure(options: argparse.Namespace, folder: Path) -> None:
         ),
     }
     for name, (run, model) in work.items():
-        seconds, found = _timed(run), evaluate(model, test, jobs=1).flat
+        seconds, found = timed(run)[0], evaluate(model, test, jobs=1).flat
         scores = f"micro-F1 {found.micro.f1:.4f}  macro-F1 {found.macro.f1:.4f}"
         print(f"{name:36} {seconds:7.1f} s CPU  {scores}", flush=True)
-
-
-def _timed(work: Callable[[], object]) -> float:
-    began = time.process_time()
-    work()
-    return time.process_time() - began
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from measure import in_own_process
+from measure import in_own_process, timed
 from tables import Table
 from taxocaps import Document, read_documents
 from taxocaps.classifier import TaxoCapsClassifier
@@ -50,8 +50,8 @@ def predict(train: list[Document], test: list[Document], tries: int) -> Table:
         own, peer = [], []
         for _ in range(tries):
             _forget_words(model)
-            own.append(_seconds(_label, model, test))
-            peer.append(_seconds(label, texts))
+            own.append(timed(_label, model, test)[0])
+            peer.append(timed(label, texts)[0])
         rates = [len(test) / min(found) for found in (own, peer)]
         rows.append((features, *(f"{rate:,.0f}" for rate in rates), f"{rates[0] / rates[1]:.2f}"))
     words = sum(len(document.text.split()) for document in test) / len(test)
@@ -96,12 +96,6 @@ def _label(model: FittedModel, documents: list[Document]) -> int:
     return sum(len(one.labels) for one in predict_documents(model, documents))
 
 
-def _seconds(work: Callable[..., Any], *arguments: Any) -> float:
-    began = time.process_time()
-    work(*arguments)
-    return time.process_time() - began
-
-
 def labels(counts: list[int], documents: int) -> Table:
     """Time and memory of a linear SVM with many labels."""
     rows = []
@@ -128,7 +122,7 @@ def _many_labels(count: int, documents: int) -> tuple[int, float, float, float]:
     names = [[f"w{word}" for word in row] for row in words.tolist()]
     classifier = TaxoCapsClassifier("SVM", text__tokenizer="none")
     given = [[f"label{label}" for label in row] for row in carried.tolist()]
-    trained = _seconds(classifier.fit, names, given)
+    trained, _ = timed(classifier.fit, names, given)
     some = [Document(tokens=tuple(row)) for row in names[: documents // 10]]
     found = 0
 
@@ -136,7 +130,7 @@ def _many_labels(count: int, documents: int) -> tuple[int, float, float, float]:
         nonlocal found
         found = _label(classifier.model_, some)
 
-    labelled = _seconds(label)
+    labelled, _ = timed(label)
     return len(classifier.classes_), trained, labelled, found / len(some)
 
 
@@ -163,7 +157,7 @@ def auto(train: list[Document], taxonomy: Path) -> Table:
         with tempfile.TemporaryDirectory() as folder:
             classifier = TaxoCapsClassifier("auto", read_taxonomy(taxonomy))
             texts, given = [document.text for document in train], [document.labels or () for document in train]
-            total = _seconds(lambda: classifier.fit(texts, given, context=FitContext(Path(folder))))
+            total, _ = timed(lambda: classifier.fit(texts, given, context=FitContext(Path(folder))))
     seconds["all else"] = total - seconds.total()
     rows = [(stage, f"{spent:.1f} s", f"{spent / seconds['solver']:.2f}") for stage, spent in seconds.most_common()]
     rows.append(("together", f"{total:.1f} s", f"{total / seconds['solver']:.2f}"))

@@ -26,7 +26,8 @@ from taxocaps.corpus.readers import read_documents
 from taxocaps.metrics.classification import flat_metrics
 from taxocaps.reviewing.batch import latent_vectors, name_scores, next_batch, pool_scores, unmet_labels
 from taxocaps.scorers.base import Examples, FitContext, make_scorer
-from taxocaps.scorers.model import FittedModel, ModelName, fit_model
+from taxocaps.scorers.fitting import fit_model
+from taxocaps.scorers.model import FittedModel, ModelName
 from taxocaps.taxonomy.readers import read_taxonomy
 from taxocaps.workflows.config import resolve_run_config
 

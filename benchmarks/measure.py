@@ -1,4 +1,4 @@
-"""Run a piece of work in a process of its own, and tell its CPU seconds and its peak memory."""
+"""Measure a piece of work: its CPU seconds and, in a process of its own, its peak memory."""
 
 import multiprocessing
 import os
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Cost", "cpu_seconds", "in_own_process", "process_seconds"]
+__all__ = ["Cost", "cpu_seconds", "in_own_process", "process_seconds", "timed"]
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,16 @@ def _peak_megabytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
+def timed(work: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:
+    """The CPU seconds of `work`, and its result."""
+    began = time.process_time()
+    result = work(*arguments)
+    return time.process_time() - began, result
+
+
 def cpu_seconds(work: Callable[[], Any], repeats: int = 5) -> float:
     """CPU seconds of `work`, the best of some tries, for machines are noisy."""
-    best = float("inf")
-    for _ in range(repeats):
-        begin = time.process_time()
-        work()
-        best = min(best, time.process_time() - begin)
-    return best
+    return min(timed(work)[0] for _ in range(repeats))
 
 
 def process_seconds(command: Sequence[str | Path], environment: Mapping[str, str]) -> float:

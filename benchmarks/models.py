@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from measure import in_own_process
+from measure import in_own_process, timed
 from tables import Table, put_between
 from taxocaps.catalogue.models import MODELS, find_model
 from taxocaps.classifier import TaxoCapsClassifier
@@ -105,10 +105,10 @@ def peers() -> Table:
     rows = []
     for name, loss in (("SVM", "hinge"), ("LR", "logistic")):
         config = LinearConfig(loss=loss, structure="flat")
-        ours_seconds, ours = _timed(
+        ours_seconds, ours = timed(
             lambda config=config: METHODS["flat"].fit(LinearTask(X, Y, classes, config)).margins(X)
         )
-        seconds, wanted = _timed(
+        seconds, wanted = timed(
             lambda name=name: OneVsRestClassifier(theirs[name]).fit(X, Y.toarray().astype(int)).decision_function(X)
         )
         rows.append(
@@ -142,7 +142,7 @@ def large(loss: str) -> tuple[float, int]:
     Y = csr_array((np.ones(carried.size, bool), (np.broadcast_to(rows, carried.shape).ravel(), carried.ravel())))
     names = tuple(f"label {number}" for number in range(Y.shape[1]))
     classes = Classes(names, Taxonomy.from_edges([("Root", name) for name in names]))
-    seconds, weights = _timed(
+    seconds, weights = timed(
         lambda: METHODS["flat"].fit(LinearTask(X, Y, classes, LinearConfig(loss=loss, structure="flat")))
     )
     return seconds, weights.coef.nnz
@@ -156,12 +156,6 @@ def large_table() -> Table:
         seconds, weights = cost.result
         rows.append((name, f"{seconds:,.0f} s", f"{weights / 1e6:.1f} M", f"{cost.peak_megabytes:,.0f} MB"))
     return Table("4,000 labels, 20,000 documents, CPU time", ("", "training", "weights kept", "peak memory"), rows)
-
-
-def _timed(work: Any) -> tuple[float, Any]:
-    began = time.process_time()
-    result = work()
-    return time.process_time() - began, result
 
 
 def catalogue() -> str:

@@ -31,7 +31,8 @@ from taxocaps.corpus.labels import Classes, collect_classes, label_matrix, resol
 from taxocaps.corpus.readers import read_documents
 from taxocaps.reviewing.suspects import Suspects, confident_issues, document_quality, find_suspects
 from taxocaps.scorers.base import Examples, FitContext, make_scorer
-from taxocaps.scorers.model import ModelName, fit_with_scores
+from taxocaps.scorers.fitting import fit_with_scores
+from taxocaps.scorers.model import ModelName
 from taxocaps.taxonomy.readers import read_taxonomy
 from taxocaps.workflows.config import resolve_run_config
 

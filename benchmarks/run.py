@@ -19,14 +19,13 @@ import hashlib
 import json
 import platform
 import shutil
-import time
 from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from grid import RESULTS, STATISTICS, Experiment, Run, estimate, read_grid, read_results
-from measure import in_own_process
+from measure import in_own_process, timed
 from taxocaps.metrics.evaluation import Evaluation
 
 ROOT = Path(__file__).parents[1]
@@ -54,21 +53,14 @@ def execute(run: Run, folder: Path, threads: int) -> dict[str, Any]:
     files = TrainFiles(folder / "train.jsonl", folder / "taxonomy.tsv", dev if dev.exists() else None)
     out = WORK / run.key
     is_resumed = (out / ".training").exists()
-    began = time.process_time()
-    report = train(files, out, config, existing="resume" if is_resumed else "overwrite")
-    trained = time.process_time() - began
-    assert report is not None
-    model, found, hashes = load_model(out), {}, []
-    for name in run.tests:
-        documents = folder / f"{name}.jsonl"
+    trained, report = timed(lambda: train(files, out, config, existing="resume" if is_resumed else "overwrite"))
+    model, tests = load_model(out), {name: folder / f"{name}.jsonl" for name in run.tests}
+    fixed = dataclasses.replace(model, thresholds=np.full_like(model.thresholds, 0.5))
+    found = {}
+    for name, documents in tests.items():
         found[name] = _metrics(evaluate(model, documents))
-        fixed = dataclasses.replace(model, thresholds=np.full_like(model.thresholds, 0.5))
         found[f"{name} at 0.5"] = _metrics(evaluate(fixed, documents))
-        hashes.append(hashlib.sha256(documents.read_bytes()).hexdigest())
-    began = time.process_time()
-    for _ in predict(model, folder / f"{run.tests[0]}.jsonl"):
-        pass
-    predicted = time.process_time() - began
+    predicted, _ = timed(lambda: sum(1 for _ in predict(model, tests[run.tests[0]])))
     shutil.rmtree(out)
     return {
         "labels": report.card.labels,
@@ -78,7 +70,7 @@ def execute(run: Run, folder: Path, threads: int) -> dict[str, Any]:
         "is_resumed": is_resumed,
         "train": {"cpu_seconds": trained},
         "predict": {"cpu_seconds": predicted},
-        "test_hashes": hashes,
+        "test_hashes": [hashlib.sha256(documents.read_bytes()).hexdigest() for documents in tests.values()],
         "dev": _metrics(report.validation),
         **found,
     }

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from measure import in_own_process
+from measure import in_own_process, timed
 from tables import PERFORMANCE, Table, publish
 from taxocaps import Document, GraphConfig, TaxoCapsClassifier, Taxonomy, write_documents
 from taxocaps.workflows.predict import predict_documents
@@ -66,12 +66,6 @@ def _taxonomy(count: int) -> Taxonomy:
     return Taxonomy.from_edges([*families, *((f"f{one // FAMILY}", f"l{one}") for one in range(count))])
 
 
-def _seconds(work: Callable[[], Any]) -> float:
-    began = time.process_time()
-    work()
-    return time.process_time() - began
-
-
 def encode_stage(case: Case) -> dict[str, float]:
     """A file to a store of words and words-matrices, and the reading of it."""
     from taxocaps.encoding.store import open_store
@@ -82,8 +76,8 @@ def encode_stage(case: Case) -> dict[str, float]:
         write_documents(_documents(replace(case, documents=1)), corpus)
         encode(corpus, Path(temporary) / "warm", jobs=1, model="HE-AGCRCNN")  # kernels are loaded
         write_documents(_documents(case), corpus)
-        written = _seconds(lambda: encode(corpus, out, jobs=1, model="HE-AGCRCNN"))
-        return {"encode": written, "store": _seconds(lambda: _read(open_store(out)))}
+        written = timed(lambda: encode(corpus, out, jobs=1, model="HE-AGCRCNN"))[0]
+        return {"encode": written, "store": timed(lambda: _read(open_store(out)))[0]}
 
 
 def _read(store: Any) -> int:
@@ -96,9 +90,9 @@ def linear_stage(case: Case) -> dict[str, float]:
     contents, labels = [list(one.tokens or ()) for one in documents], [one.labels or () for one in documents]
     classifier = TaxoCapsClassifier("SVM", _taxonomy(case.labels), text__tokenizer="none")
     classifier.fit(contents[:100], labels[:100])
-    trained = _seconds(lambda: classifier.fit(contents, labels))
+    trained = timed(classifier.fit, contents, labels)[0]
     some = [Document(tokens=one.tokens) for one in documents]
-    return {"linear training": trained, "predict": _seconds(lambda: sum(1 for _ in _labelled(classifier, some)))}
+    return {"linear training": trained, "predict": timed(lambda: sum(1 for _ in _labelled(classifier, some)))[0]}
 
 
 def _labelled(classifier: TaxoCapsClassifier, documents: list[Document]) -> Any:
@@ -126,7 +120,7 @@ def join_stage(case: Case) -> dict[str, float]:
             pairs = maker.pairs([part], {}, np.ones(case.labels + 1), np.full(len(part), 30))
             trees.logits(pairs.rows)
 
-    return {"join": _seconds(join)}
+    return {"join": timed(join)[0]}
 
 
 def matrix_stage(case: Case) -> dict[str, float]:
@@ -135,7 +129,7 @@ def matrix_stage(case: Case) -> dict[str, float]:
 
     def seconds(tokens: Any) -> float:
         offsets, ids = np.array([0, len(tokens)]), np.arange(2, tokens.max() + 3, dtype=np.int32)
-        return _seconds(lambda: encode_documents(tokens, offsets, ids, GraphConfig()))
+        return timed(encode_documents, tokens, offsets, ids, GraphConfig())[0]
 
     natural = (np.random.default_rng(0).zipf(1.3, case.words) % 50_000).astype(np.int32)
     seconds(natural[:10])

@@ -32,9 +32,10 @@ def fit(corpus: Corpus) -> Predict:
 
 
 def _write(path: Path, features: csr_matrix, labels: list[list[int]], size: int) -> None:
+    given = [pair for pair in zip(_rows(features), labels, strict=True) if all(pair)]  # it reads no empty document
     with path.open("w", encoding="ascii") as file:
-        file.write(f"{features.shape[0]} {features.shape[1]} {size}\n")
-        for row, carried in zip(_rows(features), labels, strict=True):
+        file.write(f"{len(given)} {features.shape[1]} {size}\n")
+        for row, carried in given:
             words = " ".join(f"{word}:{value:.6f}" for word, value in row)
             file.write(f"{','.join(map(str, carried))} {words}\n")
 
