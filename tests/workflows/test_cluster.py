@@ -131,6 +131,29 @@ def test_stores_and_metrics_are_the_same(tmp_path, model):
 @needs_ray
 @pytest.mark.slow
 @pytest.mark.usefixtures("cluster")
+def test_actors_share_a_search_and_one_that_dies_costs_no_trial(tmp_path, monkeypatch):
+    write(tmp_path / "train.jsonl", 60)
+    monkeypatch.chdir(tmp_path)  # actors have another folder
+    killed = []
+
+    def kill(stage, done, total=None, note=""):
+        if stage == "trials" and not killed:
+            killed.append(workers()[0])
+            os.kill(killed[0], signal.SIGKILL)
+
+    options = {"model": "SVM", "bag__min_documents": 1, "space": ["linear.C=0.01..10"]}
+    found = taxocaps.tune("train.jsonl", "search", trials=16, engine="ray", jobs=2, progress=kill, **options)
+    assert killed
+    assert len(found.trials) == 16
+    assert all(one.state in ("complete", "pruned") for one in found.trials)
+    assert found.given == found.trials[0]
+    alone = taxocaps.tune("train.jsonl", "alone", trials=1, **options)
+    assert alone.best.score == found.given.score
+
+
+@needs_ray
+@pytest.mark.slow
+@pytest.mark.usefixtures("cluster")
 def test_a_broken_file_is_named_and_the_others_are_finished(tmp_path, model):
     for number in range(4):
         write(tmp_path / "in" / f"{number}.jsonl", 20)

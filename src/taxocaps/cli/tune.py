@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from taxocaps.cli.console import console, print_json, resumable, shown_progress, tell_unless
-from taxocaps.cli.options import CORPUS_OPTIONS, MODEL_OPTIONS, AsJson, Quiet, existing, with_config
+from taxocaps.cli.options import CORPUS_OPTIONS, MODEL_OPTIONS, Address, AsJson, Engine, Quiet, existing, with_config
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -51,7 +51,14 @@ def tune(
         typer.Option(min=1, help="Trials in all, earlier runs included. Default: 30, or no limit with --time."),
     ] = None,
     time: Annotated[str | None, typer.Option(metavar="TIME", help="How long to search, such as 90s or 2h.")] = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, max=1024, help="Trials at the same time.")] = 1,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs", "-j", min=1, max=1024, help="Trials at the same time. Default: 1, or all cores of a Ray cluster."
+        ),
+    ] = None,
+    engine: Engine = "processes",
+    address: Address = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Begin anew where another search has been.")] = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -77,6 +84,8 @@ def tune(
             trials=trials,
             time=time,
             jobs=jobs,
+            engine=engine,
+            address=address,
             overwrite=overwrite,
             progress=progress,
             tell=tell_unless(silent),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Literal, Protocol, Self, TypeVar
 
 from taxocaps.corpus.readers import CorpusConfig, ReadReport
 from taxocaps.corpus.shards import InputFile, cut, nothing_read, total_size
@@ -15,7 +15,7 @@ from taxocaps.errors import ConfigError, MissingExtraError, ModelError, TaxoCaps
 from taxocaps.files import atomic_text
 from taxocaps.progress import Pace, Progress
 from taxocaps.registry import import_extra
-from taxocaps.workflows.cluster import map_on_cluster, pack, unpack
+from taxocaps.workflows.cluster import NodeWork, map_on_cluster, pack, unpack
 from taxocaps.workflows.processes import check_jobs, map_in_processes
 
 __all__ = [
@@ -40,6 +40,7 @@ _FAILURES = 10
 
 
 EngineKind = Literal["processes", "ray"]
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,12 @@ class Engine:
     def processes(self) -> int:
         """The number of processes on this machine."""
         return check_jobs(self.jobs)
+
+    def map(self, work: NodeWork[Any, Result], items: Iterable[Any]) -> Iterator[Result]:
+        """The results of `work` for all items, in their order; see `map_in_processes` and `map_on_cluster`."""
+        if self.kind == "ray":
+            return map_on_cluster(work, items, self.jobs, self.address)
+        return map_in_processes(work, items, self.processes)
 
 
 class ShardWork(Protocol):

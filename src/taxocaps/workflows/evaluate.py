@@ -25,9 +25,8 @@ from taxocaps.scorers.model import FittedModel
 from taxocaps.scorers.persistence import load_model
 from taxocaps.taxonomy.readers import read_taxonomy
 from taxocaps.workflows.bulk import Engine, EngineKind
-from taxocaps.workflows.cluster import map_on_cluster
 from taxocaps.workflows.predict import as_model
-from taxocaps.workflows.processes import map_in_processes, once
+from taxocaps.workflows.processes import once
 from taxocaps.workflows.sources import encoded_shard, input_files, input_shards, label_problem, listed_documents
 from taxocaps.workflows.trained_on import read_like
 
@@ -72,7 +71,7 @@ def evaluate(  # noqa: PLR0913 - a front door: each argument stands for itself
     if given.is_one or not isinstance(model, str | Path):
         results: Iterable[ScoredShard] = (score_shard(fitted, shard, corpus) for shard in given.shards)
     else:
-        results = _scored(ShardScorer(Path(model), corpus, trust_code), given.shards, workers)
+        results = workers.map(ShardScorer(Path(model), corpus, trust_code), given.shards)
     pace, report = Pace(given.size), ReadReport()
     scores, labels = [np.zeros((0, len(fitted.classes)), np.float32)], list[tuple[str, ...]]()
     for found in results:
@@ -86,12 +85,6 @@ def evaluate(  # noqa: PLR0913 - a front door: each argument stands for itself
     _check_labelled(files[0], labels, corpus)
     progress("labelling documents", len(labels), len(labels))
     return evaluate_scores(fitted, labels, np.concatenate(scores))
-
-
-def _scored(scorer: "ShardScorer", shards: Iterable[Any], engine: Engine) -> "Iterable[ScoredShard]":
-    if engine.kind == "ray":
-        return map_on_cluster(scorer, shards, engine.jobs, engine.address)
-    return map_in_processes(scorer, shards, engine.processes)
 
 
 @dataclass(frozen=True)

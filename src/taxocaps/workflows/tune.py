@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import count, takewhile
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from filelock import FileLock, Timeout
 
@@ -25,8 +25,8 @@ from taxocaps.scorers.base import FitContext
 from taxocaps.scorers.fitting import fit_with_scores
 from taxocaps.taxonomy.readers import as_taxonomy
 from taxocaps.taxonomy.tree import Taxonomy
+from taxocaps.workflows.bulk import Engine, EngineKind
 from taxocaps.workflows.config import RunConfig, refuse_both, resolve_run_config
-from taxocaps.workflows.processes import check_jobs, map_in_processes
 from taxocaps.workflows.search_space import Choices, Range, Space, search_space, value_of
 from taxocaps.workflows.train import check_corpus_options
 from taxocaps.workflows.trained_on import content_hash
@@ -54,7 +54,9 @@ def tune(  # noqa: PLR0913 - a front door: each argument stands for itself
     metric: TuneMetric = "micro-f1",
     trials: int | None = None,
     time: str | int | None = None,
-    jobs: int = 1,
+    jobs: int | None = None,
+    engine: EngineKind = "processes",
+    address: str | None = None,
     overwrite: bool = False,
     progress: Progress = silent,
     tell: Callable[[str], None] = lambda message: None,
@@ -82,7 +84,11 @@ def tune(  # noqa: PLR0913 - a front door: each argument stands for itself
             limit if `time` is given.
         time: How long this call may take, such as `90s` or `2h`; a running trial then stops after its epoch or fold,
             and another call continues it.
-        jobs: The number of trials that run at the same time, each in a process.
+        jobs: The number of trials that run at the same time, each in a process or, on a cluster, on a core of its own;
+            by default one, or as many as the cluster has cores.
+        engine: `processes` of this machine, or `ray`: actors of a Ray cluster, whose nodes see the documents and `out`
+            at the same paths.
+        address: The address of a Ray cluster; by default one is started on this machine.
         overwrite: Begin anew where another search has been.
         progress: Called with the progress of the work.
         tell: Called with messages for the user.
@@ -99,16 +105,20 @@ def tune(  # noqa: PLR0913 - a front door: each argument stands for itself
     config = config or resolve_run_config(options=options, beside=_BESIDE)
     task = _task(TrainFiles(Path(train), taxonomy, Path(dev) if dev else None), config, Path(out), space, metric)
     wanted = trials if trials is not None or deadline is not None else _TRIALS
-    jobs = check_jobs(jobs)
+    is_local = engine != "ray"
+    workers = Engine(engine, jobs or (1 if is_local else None), address)
     with _claimed(task, overwrite):
         _encode(task, config, progress, tell)
-        own = progress if jobs == 1 else None
-        runner = _Runner(task, wanted, deadline, max(1, (os.cpu_count() or 1) // jobs), own)
-        _run(runner, jobs, progress)
+        threads = max(1, (os.cpu_count() or 1) // workers.processes) if is_local else 1
+        runner = _Runner(task, wanted, deadline, threads, progress if is_local and workers.jobs == 1 else None)
+        _run(runner, workers, progress)
         return _finish(task, wanted)
 
 
-_BESIDE = ("taxonomy", "dev", "space", "metric", "trials", "time", "jobs", "overwrite", "progress", "tell")
+_BESIDE = (
+    *("taxonomy", "dev", "space", "metric", "trials", "time", "jobs", "engine", "address", "overwrite", "progress"),
+    "tell",
+)
 """What `tune` takes by name besides options."""
 
 
@@ -192,7 +202,8 @@ def _task(files: TrainFiles, config: RunConfig, out: Path, space: Sequence[str],
         raise ConfigError("a search trains with training.devices=1; give --jobs, or start it on several machines")
     check_corpus_options(files, config)
     tree = as_taxonomy(files.taxonomy) if files.taxonomy is not None else None
-    return _Task(files, tree, config, out.resolve(), search_space(config, space), metric)
+    seen = replace(files, train=files.train.resolve(), dev=files.dev.resolve() if files.dev else None)
+    return _Task(seen, tree, config, out.resolve(), search_space(config, space), metric)
 
 
 class _JournalLock:
@@ -275,7 +286,7 @@ def _encode(task: _Task, config: RunConfig, progress: Progress, tell: Callable[[
 
 @dataclass(frozen=True)
 class _Runner:
-    """Runs one trial after another, in any process.
+    """Runs one trial after another, in any process, on any machine that sees the folder of the search.
 
     Attributes:
         task: What is searched.
@@ -290,6 +301,11 @@ class _Runner:
     deadline: float | None
     threads: int
     progress: Progress | None
+    model: ClassVar[None] = None
+
+    def with_model(self, folder: Path) -> Self:
+        """The same: trials need no model."""
+        return self
 
     def __call__(self, _: int) -> bool:
         """Run a trial; returns whether there was one left to run."""
@@ -407,13 +423,16 @@ def _as_given(task: _Task) -> dict[str, Any]:
 def _revive(study: Any, task: _Task) -> None:
     """Queue trials again whose process ended before they were finished; they continue from what is in their folders.
 
-    Called while the lock of the search is held: a trial that is running holds its own lock then.
+    Called while the lock of the search is held, so that no trial begins. One may end: whether it is still said to run
+    is looked up after its lock was found free.
     """
     import optuna
 
     states = (optuna.trial.TrialState.RUNNING,)
+    running = [trial.number for trial in study.get_trials(deepcopy=False, states=states)]
+    free = {number for number in running if not _is_held(task.trial_lock(number))}
     for trial in study.get_trials(deepcopy=False, states=states):
-        if not _is_held(task.trial_lock(trial.number)):
+        if trial.number in free:
             study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
             first = _as_given(task) if trial.number == 0 else {}  # it may have ended before its options were noted
             study.enqueue_trial({**first, **trial.params})
@@ -433,10 +452,10 @@ def _best_so_far(study: Any) -> str:
     return f"best {max(found):.4f}, " if found else ""
 
 
-def _run(runner: _Runner, jobs: int, progress: Progress) -> None:
+def _run(runner: _Runner, engine: Engine, progress: Progress) -> None:
     items = range(runner.trials) if runner.trials is not None else count()
-    for is_made in map_in_processes(runner, takewhile(lambda _: not runner.is_late, items), jobs):
-        if not is_made and jobs == 1:
+    for is_made in engine.map(runner, takewhile(lambda _: not runner.is_late, items)):
+        if not is_made and runner.progress is not None:  # all trials are made, or the time is over
             break
         study = runner.task.study()
         progress(_STAGE, len(_finished(study)), runner.trials, _best_so_far(study).rstrip(", "))
