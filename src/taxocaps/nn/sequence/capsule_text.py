@@ -180,7 +180,7 @@ def _routed(u: Tensor, weight: Tensor, iterations: int) -> Tensor:
     v = squash(torch.einsum("bglm,lngm->bln", z.expand(-1, -1, len(weight), -1), weight))  # [B, L + 1, n]
     total = v  # [B, L + 1, n]
     for _ in range(iterations - 1):
-        # Capsules come last: a softmax over the few parents of each would be several times slower in the last dimension.
+        # Capsules come last: over the few parents of each, softmax is several times slower in the last dimension.
         logits = torch.einsum("bln,lngm->bglm", total, weight) @ u.mT  # [B, G, L + 1, R]
         z = logits.softmax(dim=2) @ present  # [B, G, L + 1, m]
         v = squash(torch.einsum("bglm,lngm->bln", z, weight))  # [B, L + 1, n]
