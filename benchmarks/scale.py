@@ -10,6 +10,7 @@ Documents are drawn with repetition from `train.jsonl` of --data and joined to a
 a store for HE-AGCRCNN, `taxocaps predict` labels with each model, with one and with two processes. Everything is in the
 figures: start, loading the model, reading and writing. Then ten times the documents are encoded and labelled with two
 processes: the memory of each process should stay. Speed with two processes wants two idle cores; CPU time does not.
+However it is made, the output must have the same bytes.
 
 With --labels, a linear SVM learns from 2,000 documents of 30 made-up words, each with a thousandth of the labels or
 five of them, and labels documents of 270 words: what a label costs in training and in prediction.
@@ -20,6 +21,7 @@ makes the tables of the last ones, and works out from them what more documents a
 """
 
 import argparse
+import hashlib
 import json
 import math
 import os
@@ -127,20 +129,27 @@ def measure(folder: Path, options: argparse.Namespace) -> None:
     for count in dict.fromkeys((options.documents, options.documents * options.growth)):
         corpus = folder / f"{count}.jsonl"
         write_corpus(corpus, options.data / "train.jsonl", count)
-        commands: dict[str, list[object]] = {
-            "encode, HE-AGCRCNN": ["encode", corpus, "--model", "HE-AGCRCNN", "--overwrite", "-o", folder / "store"]
-        }
+        commands: dict[str, list[object]] = {"encode, HE-AGCRCNN": ["encode", corpus, "--model", "HE-AGCRCNN"]}
         for model in options.models:
-            output = folder / "labels.jsonl"
-            commands[f"predict, {model.name}"] = ["predict", model, corpus, "--overwrite", "-o", output]
+            commands[f"predict, {model.name}"] = ["predict", model, corpus]
+        ways = [("processes", 1), ("processes", 2)] if count == options.documents else [("processes", 2)]
         for name, command in commands.items():
-            for jobs in (1, 2) if count == options.documents else (2,):
-                keep(
-                    "bulk", run(*command, "--jobs", jobs), name=name, documents=count, workers=jobs, engine="processes"
-                )
-            if options.ray:
-                used = run(*command, "--engine", "ray", "--jobs", 2)
-                keep("bulk", used, name=name, documents=count, workers=2, engine="ray")
+            outputs = set()
+            for engine, jobs in [*ways, *([("ray", 2)] if options.ray else [])]:
+                with tempfile.TemporaryDirectory(dir=folder) as place:
+                    output = Path(place) / ("labels.jsonl" if command[0] == "predict" else "store")
+                    used = run(*command, "-o", output, "--engine", engine, "--jobs", jobs)
+                    keep("bulk", used, name=name, documents=count, workers=jobs, engine=engine)
+                    outputs.add(_bytes_below(Path(place)))
+            assert len(outputs) == 1, f"{name}: the bytes of the output depend on who makes it"
+
+
+def _bytes_below(folder: Path) -> str:
+    """A hash of all files below a folder that are not hidden."""
+    found = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("[!.]*") if path.is_file()):
+        found.update(path.name.encode() + hashlib.sha256(path.read_bytes()).digest())
+    return found.hexdigest()
 
 
 def measure_labels(folder: Path, labels: int, documents: int) -> None:
@@ -166,7 +175,8 @@ def measure_labels(folder: Path, labels: int, documents: int) -> None:
 
 def keep(kind: str, usage: Usage, **case: Any) -> None:
     """Add a result to the file."""
-    line = {"kind": kind, **case, **{name: round(value, 3) for name, value in asdict(usage).items()}}
+    figures = {**asdict(usage), "load": os.getloadavg()[0]}
+    line = {"kind": kind, **case, **{name: round(value, 3) for name, value in figures.items()}}
     print(line, file=sys.stderr, flush=True)
     with RESULTS.open("a", encoding="utf-8") as file:
         file.write(json.dumps(line) + "\n")
@@ -180,25 +190,35 @@ def read_results() -> dict[tuple[Any, ...], dict[str, Any]]:
 
 
 def measured_table(results: Iterable[Mapping[str, Any]]) -> Table:
-    """CPU time and memory of bulk work."""
-    rows = [
-        (
-            line["name"],
-            line["engine"],
-            f"{line['documents']:,}",
-            str(line["workers"]),
-            f"{line['cpu_seconds'] / line['documents'] * 1e3:.2f} ms",
-            f"{line['driver']:,.0f} MB",
-            f"{line['worker']:,.0f} MB" if line["workers"] > 1 else "",
+    """Speed, CPU time and memory of bulk work."""
+    lines = [line for line in results if line["kind"] == "bulk"]
+    alone = {(line["name"], line["documents"]): line["seconds"] for line in lines if line["workers"] == 1}
+    rows = []
+    for line in sorted(lines, key=lambda line: (line["name"], line["documents"], line["engine"], line["workers"])):
+        one = alone.get((line["name"], line["documents"]))
+        rows.append(
+            (
+                line["name"],
+                line["engine"],
+                f"{line['documents']:,}",
+                str(line["workers"]),
+                f"{line['documents'] / line['seconds']:,.0f}",
+                f"{one / line['seconds']:.2f}" if one and line["workers"] > 1 else "",
+                f"{line['cpu_seconds'] / line['documents'] * 1e3:.2f} ms",
+                f"{line['driver']:,.0f} MB",
+                f"{line['worker']:,.0f} MB" if line["workers"] > 1 else "",
+            )
         )
-        for line in results
-        if line["kind"] == "bulk"
-    ]
-    header = ("", "engine", "documents", "workers", "CPU a document", "peak, driver", "peak, largest other")
+    loads = [line.get("load", 0.0) for line in lines] or [0.0]
+    header = (
+        *("", "engine", "documents", "workers", "documents/s", "times one worker"),
+        *("CPU a document", "peak, driver", "peak, largest other"),
+    )
     note = (
-        "Documents of 270 raw words. CPU time is of all processes, their start and the loading of models included; the "
-        "machine was busy with other work, which makes it greater, and says nothing about documents a second. With one "
-        "worker, the work is done in the driver; on Ray, the processes of the cluster count, too."
+        "Documents of 270 raw words, two cores. Everything counts: the start of all processes and of Ray, loading the "
+        "model, reading and writing. With one worker, the work is done in the driver; on Ray, the processes of "
+        f"the cluster count, too. The load average was {min(loads):.1f} to {max(loads):.1f} at the end of each. For the same "
+        "documents, the output had the same bytes in all rows."
     )
     return Table("Measured", header, rows, note)
 
