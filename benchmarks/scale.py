@@ -217,8 +217,8 @@ def measured_table(results: Iterable[Mapping[str, Any]]) -> Table:
     note = (
         "Documents of 270 raw words, two cores. Everything counts: the start of all processes and of Ray, loading the "
         "model, reading and writing. With one worker, the work is done in the driver; on Ray, the processes of "
-        f"the cluster count, too. The load average was {min(loads):.1f} to {max(loads):.1f} at the end of each. For the "
-        "same documents, the output had the same bytes in all rows."
+        f"the cluster count, too. The load average was {min(loads):.1f} to {max(loads):.1f} at the end of each. For "
+        "the same documents, the output had the same bytes in all rows."
     )
     return Table("Measured", header, rows, note)
 
