@@ -42,7 +42,7 @@ MODELS = {
 """Models that a page takes for granted; others train them."""
 SMALL_NETWORK = shlex.split("--epochs 1 --set training.min_steps=0 --set prior.kind=none --set vectors.epochs=1")
 QUICK = {
-    ("train", "HE-AGCRCNN"): SMALL_NETWORK,
+    ("train", "HE-AGCRCNN"): [*SMALL_NETWORK, "--set", "walks.length=20", "--set", "label_vectors.epochs=1"],
     ("train", "XML-CNN"): SMALL_NETWORK,
     ("train", "two-views"): SMALL_NETWORK,
     ("taxonomy", "embed"): ["--set", "label_vectors.epochs=1"],
@@ -54,7 +54,7 @@ QUICK = {
 INSTEAD = {
     "data.md": {"~/": ""},
     "extending.md": {"pip install ": "python -m pip install --no-deps --no-build-isolation --target plugins "},
-    "production.md": {" /": " ./"},
+    "production.md": {" /": " ./", "-m venv": "-m venv --without-pip"},
     "reliability.md": {"make campaign MINUTES=60": "make campaign MINUTES=0.02 -C {root} -o .venv/dev BIN={bin}"},
     "scale.md": {
         "ray start --head": "ray start --head --block --port {port} --num-cpus 1 --include-dashboard false "
