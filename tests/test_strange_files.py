@@ -106,7 +106,7 @@ def test_compressed_records_without_end(refusal, kind, name, start, block):
 def test_the_bound_of_a_record_is_an_option(refusal, victim, tmp_path):
     content = b'{"text": "%s"}\n' % (b"word " * 100_000)
     message = refusal("documents", "a.jsonl", content, options={"longest_record": 1_000})
-    assert "more than 1,000 letters" in message
+    assert "more than 1,000 characters" in message
     assert "corpus.longest_record" in message
     assert victim.ask("documents", tmp_path / "a.jsonl")["outcome"] == "answer"
 

@@ -229,7 +229,7 @@ def _event_problem(event: Any, depth: int) -> str | None:
     if getattr(event, "anchor", None) is not None:  # of an alias, or of what it would stand for
         return "anchors (&) and aliases (*) are not read"
     if len(getattr(event, "value", None) or "") > _LONGEST_VALUE:
-        return f"a value of more than {_LONGEST_VALUE:,} letters"
+        return f"a value of more than {_LONGEST_VALUE:,} characters"
     return f"nested in more than {_DEEPEST} levels" if depth > _DEEPEST else None
 
 

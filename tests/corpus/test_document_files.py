@@ -105,7 +105,7 @@ def test_an_archive_that_unpacks_to_gigabytes_is_refused(tmp_path, suffix, monke
 
 def test_a_file_of_many_letters_is_refused(monkeypatch):
     monkeypatch.setattr("taxocaps.corpus.document_files._MOST_LETTERS", 10)
-    with pytest.raises(FileError, match="d: has more than 10 letters"):
+    with pytest.raises(FileError, match="d: has more than 10 characters"):
         text_of(pdf("Crude prices rose"), ".pdf", "d")
     monkeypatch.setattr("taxocaps.corpus.document_files._MOST_PAGES", 1)
     with pytest.raises(FileError, match="d: has 2 pages; at most 1 are read"):

@@ -87,6 +87,11 @@ def test_an_empty_table_has_no_records(path):
     assert records(path, "text,id\n") == []
 
 
+def test_a_header_alone_is_told_from_a_wrong_header(path):
+    with pytest.raises(CorpusError, match="line 1: only a header, and no document below it"):
+        records(path, "Nr;Beschreibung\n")
+
+
 @pytest.mark.parametrize(
     ("header", "words"),
     [

@@ -153,5 +153,5 @@ def test_examples_are_the_first_short_texts_of_a_file(tmp_path):
     wanted = [NamedText(id, text) for id, text in zip("14567", ["first", *"abcd"], strict=True)]
     assert read_examples(file, CorpusConfig()) == wanted
     file.write_text(json.dumps({"text": "long " * 1_001}))
-    with pytest.raises(CorpusError, match=r"some\.jsonl: has no document with a text of at most 5,000 letters"):
+    with pytest.raises(CorpusError, match=r"some\.jsonl: has no document with a text of at most 5,000 characters"):
         read_examples(file, CorpusConfig())

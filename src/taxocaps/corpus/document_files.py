@@ -53,7 +53,7 @@ def text_of(content: bytes, suffix: str, name: str) -> str:
             parts.append(part)
             letters += len(part) + 1
             if letters > _MOST_LETTERS:
-                raise FileError(f"has more than {_MOST_LETTERS:,} letters; divide it")
+                raise FileError(f"has more than {_MOST_LETTERS:,} characters; divide it")
     except FileError as error:
         raise FileError(f"{name}: {error}") from None
     except TaxoCapsError:

@@ -124,7 +124,7 @@ class CorpusConfig(Config):
         delimiter: The character between cells of CSV and TSV files.
         quotes: Whether `"` quotes cells of CSV and TSV files ("standard") or is an ordinary character ("none").
         encoding: The encoding of text files; documents are always written as UTF-8.
-        longest_record: The most letters that a document may have with all of its fields, as it stands in the file.
+        longest_record: The most characters that a document may have with all of its fields, as it stands in the file.
         directory_labels: The labels of a directory of texts: a file `name.labels` next to `name.txt` with one label per
             line ("sidecar"), or the names of the folders of the text ("folder"); "auto" takes the files if there are
             any, else the folders.
@@ -333,7 +333,7 @@ def line_problem(text: str, config: CorpusConfig) -> str | None:
 
 def too_long(config: CorpusConfig) -> str:
     """The problem with a record that is longer than allowed."""
-    return f"more than {config.longest_record:,} letters; give {config.key('longest_record')} a greater number"
+    return f"more than {config.longest_record:,} characters; to read it, raise {config.key('longest_record')}"
 
 
 def check_columns(names: Iterable[str], config: CorpusConfig) -> str | None:

@@ -83,6 +83,8 @@ def _read(path: Path, config: CorpusConfig, usual: str) -> Iterator[Record]:
         return
     names = [name.strip() for name in header.cells]
     problem = header.problem or _header_problem(names, config)
+    if problem and next(rows, None) is None:
+        problem = "only a header, and no document below it"
     if problem:
         raise CorpusError(f"{header.location}: {problem}")
     for row in rows:

@@ -247,7 +247,7 @@ def _official_taxonomy(files: Source) -> Taxonomy:
     edges, titles, group, left = [], {}, "Root", 0
     for line in file.lines("latin-1"):
         if len(line) > _LONGEST_LINE:
-            raise FileError(f"{file}: has a line of more than {_LONGEST_LINE:,} letters; download it again")
+            raise FileError(f"{file}: has a line of more than {_LONGEST_LINE:,} characters; download it again")
         heading = _GROUP.fullmatch(line.removeprefix("**") if line.startswith("****") else line)
         if heading and left >= int(heading[2]):  # a group within the subject codes
             group = heading[1].upper().replace(" ", "_")

@@ -288,7 +288,7 @@ def _header(line: bytes) -> tuple[int, int] | None:
 
 def _read_line(table: _Table, number: int, line: str) -> None:
     if isinstance(line, CutLine):
-        raise table.error(f"more than {_LONGEST_LINE:,} letters; is it a file of word vectors?", number)
+        raise table.error(f"more than {_LONGEST_LINE:,} characters; is it a file of word vectors?", number)
     line = line.rstrip(" ")
     spaces = line.count(" ")
     word = line.partition(" ")[0]
@@ -372,7 +372,7 @@ def _read_arrays(table: _Table, words: IO[bytes], vectors: IO[bytes]) -> None:
     if not (fits and word.kind == "U" and number.kind == "f"):
         raise table.error("words must be text, not objects, [n], and vectors floating-point numbers [n, D]")
     if word.itemsize // 4 > _LONGEST_WORD:
-        raise table.error(f"words of {word.itemsize // 4:,} letters; at most {_LONGEST_WORD:,} are read")
+        raise table.error(f"words of {word.itemsize // 4:,} characters; at most {_LONGEST_WORD:,} are read")
     table.begin(shape[1])
     rows = max(1, _BLOCK // max(word.itemsize, number.itemsize * shape[1], 1))
     for start in range(0, shape[0], rows):

@@ -237,7 +237,7 @@ def read_examples(file: Path, config: CorpusConfig) -> list[NamedText]:
     short = ((number, one) for number, one in numbered if one.text.strip() and len(one.text) <= _LONGEST_EXAMPLE)
     found = [NamedText(one.id or str(number), one.text) for number, one in islice(short, _EXAMPLES)]
     if not found:
-        raise CorpusError(f"{file}: has no document with a text of at most {_LONGEST_EXAMPLE:,} letters")
+        raise CorpusError(f"{file}: has no document with a text of at most {_LONGEST_EXAMPLE:,} characters")
     return found
 
 

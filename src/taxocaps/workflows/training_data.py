@@ -145,7 +145,8 @@ class TrainingData:
         count = sum(map(len, self._documents.values()))
         parts = ", ".join(f"{len(self._documents[name]):,} {_PURPOSES[name]}" for name in self._documents)
         how = f" ({self._division.how})" if self._division is not None else ""
-        yield f"{count:,} documents, {len(self._used):,} labels: {parts}{how}"
+        labels = len(self._used)
+        yield f"{count:,} document{'s' * (count != 1)}, {labels:,} label{'s' * (labels != 1)}: {parts}{how}"
         if set(self.named_by) > {"id"}:
             yield f"labels of documents: {describe_counts(self.named_by)}"
         if not self.classes.taxonomy.edges and (separator := likely_separator(self._used)):
