@@ -111,7 +111,7 @@ def test_the_report_and_the_files(finished):
 
 
 def test_a_network_learns(run, tagger, examples):
-    report, _ = run(epochs=30)
+    report, _ = run(epochs=15)
     assert best_f1(report) > micro_f1(tagger(), examples(11, seed=1)) + 0.04
     assert report.history[-1]["loss"] < 0.7 * report.history[0]["loss"]
 
