@@ -1,5 +1,6 @@
 """Settings of all tests, and a model that many of them share."""
 
+import gc
 import os
 import signal
 import sys
@@ -20,7 +21,7 @@ SMALL = {
     "prior": {"kind": "none"},
     "label_vectors": {"dimension": 8},
     "training": {
-        "epochs": 2,
+        "epochs": 1,
         "min_steps": 0,
         "batch_size": 4,
         "learning_rate": 0.002,
@@ -73,6 +74,17 @@ sys.dont_write_bytecode = False
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# Most objects of a run are modules and tests, and live to its end: to look through them for garbage, time and again,
+# takes a tenth of the time.
+gc.disable()
+
+
+def pytest_collection_finish():
+    """From here on there is garbage, though not among what was made so far."""
+    gc.freeze()
+    gc.enable()
+
+
 def pytest_addoption(parser):
     """The options of `tests/campaigns`; `make campaign` gives them."""
     group = parser.getgroup("campaigns")
@@ -121,7 +133,8 @@ def small_options():
             if config.network.kind != "words-matrix":
                 sections["loss"] = {}
         used = [section for section in sections if section in type(config).model_fields]
-        return {f"{section}__{key}": value for section in used for key, value in sections[section].items()}
+        options = {f"{section}__{key}": value for section in used for key, value in sections[section].items()}
+        return options | ({"folds": 2} if config.scorer == "joined" else {})
 
     return named
 
@@ -195,8 +208,8 @@ def fit(small_config, toys, encode, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def fitted(fit):
-    """A tiny network over words-matrices with capsules, fitted to the toy documents."""
-    return fit()
+    """A tiny network over words-matrices with capsules, fitted to the toy documents; not to be changed."""
+    return fit({"training": {"epochs": 2}})
 
 
 @pytest.fixture(scope="session")

@@ -341,7 +341,7 @@ def test_a_fitted_classifier_can_be_sent_to_another_process(fitted):
 
 def test_the_seed_decides(fitted):
     assert np.array_equal(make().fit(TEXTS, LISTS).predict_proba(TEXTS), fitted.predict_proba(TEXTS))
-    seeds = {make(random_state=None).fit(TEXTS, LISTS).model_.name.seed for _ in range(2)}
+    seeds = {make_linear(random_state=None).fit(TEXTS, LISTS).model_.name.seed for _ in range(2)}
     assert len(seeds) == 2
 
 
@@ -415,7 +415,7 @@ def test_no_documents(fitted):
             make().fit([], y)
     assert fitted.predict([]) == []
     assert fitted.predict_proba([]).shape == (0, 10)
-    assert make().fit(TEXTS, MATRIX).predict([]).shape == (0, 11)
+    assert make_linear().fit(TEXTS, MATRIX).predict([]).shape == (0, 11)
 
 
 @pytest.mark.parametrize("model", ["GCCNN", "HE-TGCNN"])
@@ -463,7 +463,7 @@ def test_a_huge_text_among_those_to_learn_from():
 def test_texts_without_words_get_no_labels(fitted):
     assert fitted.predict(["", " \n", "the of and"]) == [(), (), ()]
     assert not fitted.predict_proba([""]).any()
-    assert make(decision__at_least=1).fit(TEXTS, LISTS).predict([""]) == [()]
+    assert make_linear(decision__at_least=1).fit(TEXTS, LISTS).predict([""]) == [()]
     with pytest.raises(CorpusError, match="no word of the training documents occurs"):
         make().fit([""] * 12, LISTS)
 

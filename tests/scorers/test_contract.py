@@ -26,7 +26,7 @@ def each_of(models, unit):
 every_model = each_of(MODELS, UNIT)
 every_network = each_of([model for model in MODELS if model.family not in ("joined", "linear")], UNIT)
 every_baseline = each_of(
-    [model for model in MODELS if not model.is_variant and model.family != "joined"], ("SVM", "HR-LR", "CNN-non-static")
+    [model for model in MODELS if not model.is_variant and model.family != "joined"], ("SVM", "HR-LR")
 )
 
 

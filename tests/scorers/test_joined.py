@@ -86,7 +86,7 @@ def test_scores_are_bounded_and_nothing_speaks_for_a_text_of_unknown_words(model
 
 
 def test_unseen_labels_can_be_left_out(corpus, tmp_path):
-    options = {"model": "auto", "decision__unseen": False, "seed": 1}
+    options = {"model": "auto", "decision__unseen": False, "seed": 1, "folds": 2}
     train(TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv"), tmp_path / "model", **options)
     assert "Space travel" not in load_model(tmp_path / "model").classes.names
 
@@ -106,7 +106,7 @@ def test_ancestors_that_no_document_carries_are_given_but_do_not_count_as_wrong(
     edges = [("all", "economy"), *(("economy", label) for label in SUBJECTS)]
     (tmp_path / "labels.tsv").write_text("".join(f"{parent}\t{child}\n" for parent, child in edges))
     documents = corpus / "train.jsonl"
-    train(TrainFiles(documents, tmp_path / "labels.tsv"), tmp_path / "model", model="auto")
+    train(TrainFiles(documents, tmp_path / "labels.tsv"), tmp_path / "model", model="auto", folds=3)
     (found,) = predict(tmp_path / "model", ["Cargo for the harbour."])
     assert [one.label for one in found.labels] == ["economy", "shipping"]
     assert evaluate(tmp_path / "model", documents).flat.micro.precision > 0.95
@@ -153,7 +153,7 @@ def test_a_document_is_tokenised_once(corpus, tmp_path, monkeypatch):
 
     monkeypatch.setattr(TextPipeline, "tokenize", counted)
     texts = [json.loads(line)["text"] for line in (corpus / "train.jsonl").read_text().splitlines()]
-    train(TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv"), tmp_path / "model", model="auto")
+    train(TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv"), tmp_path / "model", model="auto", folds=3)
     assert sorted(one for one in asked if one in set(texts)) == sorted(texts)
     asked.clear()
     loaded = load_model(tmp_path / "model")
@@ -217,12 +217,11 @@ def test_members_take_part_again_when_a_model_starts_from_another(corpus, model,
 
 def test_validation_documents_are_learned_from_too(corpus, tmp_path):
     told = []
-    files = TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv", dev=corpus / "train.jsonl")
     lines = (corpus / "train.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "train.jsonl").write_text("".join(lines[:60]))
     (tmp_path / "dev.jsonl").write_text("".join(lines[60:]))
     files = TrainFiles(tmp_path / "train.jsonl", corpus / "labels.tsv", dev=tmp_path / "dev.jsonl")
-    train(files, tmp_path / "model", model="auto", tell=told.append)
+    train(files, tmp_path / "model", model="auto", folds=3, tell=told.append)
     assert load_model(tmp_path / "model").counts.sum() == 90
     assert any("validation documents are learned from" in message for message in told)
 
@@ -239,7 +238,7 @@ def test_members_for_which_there_is_no_time_are_left_out(corpus, tmp_path, monke
 
 
 def test_a_member_that_only_disturbs_is_left_out(corpus, tmp_path):
-    options = {"model": "SVM+LR", "choose": True, "members": {"LR": {"bag": {"max_features": 1}}}}
+    options = {"model": "SVM+LR", "choose": True, "folds": 3, "members": {"LR": {"bag": {"max_features": 1}}}}
     report = train(TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv"), tmp_path / "model", **options)
     used = {one["name"]: one["is_used"] for one in report.card.standings}
     assert used["SVM"]

@@ -464,12 +464,12 @@ def many_labels(folder, edges, names):
 
 
 def test_a_long_chain_of_labels_takes_linear_time(copy):
-    count = 10_000  # at 4,000, a time that grows with the square would be 18 s
+    count = 5_000  # at 4,000, a time that grows with the square would be 18 s
     chain = [(f"c{n}", f"c{n + 1}") for n in range(count)]
     folder = many_labels(copy(), chain, [child for _, child in chain])
     start = time.process_time()
     (prediction,) = predict(folder)
-    assert time.process_time() - start < 30
+    assert time.process_time() - start < 15
     assert len(prediction.labels) == count
     assert prediction.labels[0].paths == (("c1",),)
 

@@ -98,7 +98,7 @@ def make_examples(count, seed=0):
     return LabelledInputs(Bags(documents), csr_array(labels ^ (generator.random(labels.shape) < 0.1)))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def one_thread():
     """Results are the same to the bit on one thread only."""
     before = torch.get_num_threads()
@@ -107,16 +107,16 @@ def one_thread():
     torch.set_num_threads(before)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def config():
     return make_config
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def examples():
     return make_examples
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def tagger():
     return Tagger

@@ -3,11 +3,13 @@
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -39,6 +41,20 @@ def run(examples, tagger, config, tmp_path, one_thread):
         return report, objective
 
     return run_it
+
+
+@pytest.fixture(scope="module")
+def finished(examples, tagger, config, tmp_path_factory, one_thread):
+    """The report, the objective and the folder of a run with the usual options; not to be changed."""
+    folder, objective = tmp_path_factory.mktemp("finished"), tagger()
+    report = train(objective, examples(40), examples(11, seed=1), config(), folder=folder)
+    return SimpleNamespace(report=report, objective=objective, folder=folder)
+
+
+@pytest.fixture
+def copied(finished, tmp_path):
+    """A copy of its folder, where `run` would write."""
+    return shutil.copytree(finished.folder, tmp_path / "run")
 
 
 @pytest.fixture
@@ -86,16 +102,16 @@ def micro_f1(objective, held_out):
     return best_threshold(held_out.labels, score_documents(objective, held_out.inputs, held_out.labels.shape[1])).f1
 
 
-def test_the_report_and_the_files(run, tmp_path):
-    report, _ = run()
+def test_the_report_and_the_files(finished):
+    report = finished.report
     assert report.epochs == len(report.history) == 4
     assert [row["epoch"] for row in report.history] == [1, 2, 3, 4]
     assert best_f1(report) == max(row["micro_f1"] for row in report.history)
-    assert {"history.csv", "best.ckpt", "last.ckpt"} <= {path.name for path in (tmp_path / "run").iterdir()}
+    assert {"history.csv", "best.ckpt", "last.ckpt"} <= {path.name for path in finished.folder.iterdir()}
 
 
 def test_a_network_learns(run, tagger, examples):
-    report, _ = run(epochs=30)
+    report, _ = run(epochs=15)
     assert best_f1(report) > micro_f1(tagger(), examples(11, seed=1)) + 0.04
     assert report.history[-1]["loss"] < 0.7 * report.history[0]["loss"]
 
@@ -123,8 +139,8 @@ def test_the_weights_of_the_best_epoch_are_left(run, examples):
     assert_same_weights(weights_of(shorter), weights_of(objective))
 
 
-def test_the_same_seed_gives_the_same_weights(run):
-    first, second, other = run(folder="a")[1], run(folder="b")[1], run(folder="c", seed=1)[1]
+def test_the_same_seed_gives_the_same_weights(finished, run):
+    first, second, other = finished.objective, run(folder="b")[1], run(folder="c", seed=1)[1]
     assert_same_weights(weights_of(first), weights_of(second))
     assert not torch.equal(first.network.linear.weight, other.network.linear.weight)
 
@@ -169,11 +185,10 @@ def test_other_errors_come_out_as_they_are(run, stopping):
         run(stopping(3, ZeroDivisionError("in a step")))
 
 
-def test_resuming_what_is_done_changes_nothing(run):
-    whole, uninterrupted = run()
+def test_resuming_what_is_done_changes_nothing(finished, copied, run):
     report, again = run(resume=True)
-    assert report == whole
-    assert_same_weights(weights_of(again), weights_of(uninterrupted))
+    assert report == finished.report
+    assert_same_weights(weights_of(again), weights_of(finished.objective))
 
 
 def test_patience_is_counted_over_an_interruption(run, stopping):
@@ -189,19 +204,17 @@ def test_resuming_what_stopped_early_changes_nothing(run):
     assert_same_weights(weights_of(again), weights_of(stopped))
 
 
-def test_resuming_where_nothing_was_done_starts_anew(run):
-    whole, fresh = run(folder="whole")
+def test_resuming_where_nothing_was_done_starts_anew(finished, run):
     report, resumed = run(resume=True)
-    assert_same_weights(weights_of(resumed), weights_of(fresh))
-    assert report.epochs == whole.epochs
+    assert_same_weights(weights_of(resumed), weights_of(finished.objective))
+    assert report.epochs == finished.report.epochs
 
 
-def test_without_resume_an_old_checkpoint_does_not_matter(run):
-    _, fresh = run(folder="whole")
+def test_without_resume_an_old_checkpoint_does_not_matter(finished, run):
     run(epochs=2, batch_size=4, learning_rate=0.3)
     report, again = run()
     assert report.epochs == 4
-    assert_same_weights(weights_of(again), weights_of(fresh))
+    assert_same_weights(weights_of(again), weights_of(finished.objective))
 
 
 def truncate(path):
@@ -218,18 +231,15 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE.keys())
-def test_a_damaged_checkpoint_is_told_in_one_line(run, tmp_path, damage):
-    run()
-    damage(tmp_path / "run" / "last.ckpt")
+def test_a_damaged_checkpoint_is_told_in_one_line(copied, run, damage):
+    damage(copied / "last.ckpt")
     with pytest.raises(CheckpointError) as caught:
         run(resume=True)
-    path, reason = tmp_path / "run" / "last.ckpt", "cannot resume from this checkpoint: it is damaged"
+    path, reason = copied / "last.ckpt", "cannot resume from this checkpoint: it is damaged"
     assert str(caught.value) == f"{path}: {reason}; train again without --resume"
 
 
-def test_a_checkpoint_of_another_network_is_refused(run, tagger, tmp_path):
-    run()
-
+def test_a_checkpoint_of_another_network_is_refused(copied, run, tagger):
     class Wider(tagger):
         def __init__(self):
             super().__init__()
@@ -238,13 +248,12 @@ def test_a_checkpoint_of_another_network_is_refused(run, tagger, tmp_path):
     with pytest.raises(CheckpointError) as caught:
         run(Wider(), resume=True)
     reason = "cannot resume from this checkpoint: it belongs to another network"
-    assert str(caught.value).startswith(f"{tmp_path / 'run' / 'last.ckpt'}: {reason}; ")
+    assert str(caught.value).startswith(f"{copied / 'last.ckpt'}: {reason}; ")
 
 
-def test_checkpoints_hold_no_code(run, tmp_path):
-    run()
+def test_checkpoints_hold_no_code(finished):
     for name in ("best.ckpt", "last.ckpt"):
-        assert "state_dict" in torch.load(tmp_path / "run" / name, weights_only=True)
+        assert "state_dict" in torch.load(finished.folder / name, weights_only=True)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")

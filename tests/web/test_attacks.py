@@ -20,6 +20,23 @@ SMUGGLED = b'{"text": "smuggled"}'
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY")
 
 
+@pytest.fixture(scope="module")
+def lasting(serve_all, new_slate):
+    """A server that one attack after the other has to leave as it was."""
+    return serve_all(new_slate().served())
+
+
+@pytest.fixture(scope="module")
+def impatient_slate(new_slate):
+    return new_slate()
+
+
+@pytest.fixture(scope="module")
+def impatient(serve_all, impatient_slate):
+    """Another one, which does not wait long for what does not come."""
+    return serve_all(impatient_slate.served(), read_timeout=0.5)
+
+
 def is_well(running):
     answer = running.client.post("/v1/predict", json=GOOD)
     return answer.json()["predictions"][0]["labels"][0]["label"] == "good"
@@ -67,12 +84,11 @@ CHUNK = b"%x\r\n%b\r\n" % (len(b'{"text": "outer"}'), b'{"text": "outer"}')
         b"\0" + INNER,
     ],
 )
-def test_no_request_is_smuggled_inside_another(serve, slate, attack):
-    running = serve(slate.served(), read_timeout=0.5)
-    answer = talk(running, attack)
-    assert ["smuggled"] not in slate.batches, answer
+def test_no_request_is_smuggled_inside_another(impatient, impatient_slate, attack):
+    answer = talk(impatient, attack)
+    assert ["smuggled"] not in impatient_slate.batches, answer
     assert b" 500 " not in answer
-    assert is_well(running)
+    assert is_well(impatient)
 
 
 def test_chunks_of_any_size_are_one_body(serve, slate):
@@ -85,13 +101,12 @@ def test_chunks_of_any_size_are_one_body(serve, slate):
 
 @pytest.mark.parametrize("pack", [gzip.compress, zlib.compress])
 @pytest.mark.parametrize("name", ["gzip", "deflate", "br", "gzip, gzip"])
-def test_compressed_bodies_are_not_unpacked(serve_all, new_slate, pack, name):
-    running = serve_all(new_slate().served())
+def test_compressed_bodies_are_not_unpacked(lasting, pack, name):
     bomb = pack(b'{"text": "' + b"x" * 10_000_000 + b'"}')
     headers = {"content-type": "application/json", "content-encoding": name}
-    answer = running.client.post("/v1/predict", content=bomb, headers=headers)
+    answer = lasting.client.post("/v1/predict", content=bomb, headers=headers)
     assert answer.status_code in (400, 415), answer.text
-    assert is_well(running)
+    assert is_well(lasting)
 
 
 @pytest.mark.parametrize(
@@ -113,18 +128,17 @@ def test_compressed_bodies_are_not_unpacked(serve_all, new_slate, pack, name):
         (b"NaN", {400, 422}),
     ],
 )
-def test_bodies_that_ask_for_too_much(serve_all, new_slate, body, statuses):
-    running = serve_all(new_slate().served())
+def test_bodies_that_ask_for_too_much(lasting, body, statuses):
     begin = time.process_time()
     for path in ("/v1/predict", "/v1/explain"):
-        answer = running.client.post(path, content=body, headers={"content-type": "application/json"})
+        answer = lasting.client.post(path, content=body, headers={"content-type": "application/json"})
         assert answer.status_code in (statuses if path == "/v1/predict" else {*statuses, 400, 413, 422}), answer.text[
             :300
         ]
         if answer.status_code != 200:
             assert len(answer.text) < 2_000
     assert time.process_time() - begin < 10
-    assert is_well(running)
+    assert is_well(lasting)
 
 
 def test_clients_that_do_not_read_their_answers_hold_nobody_up(serve, slate):

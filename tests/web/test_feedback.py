@@ -29,6 +29,13 @@ def running(serve, model):
     return serve(model, documents=8, queue=8)
 
 
+@pytest.fixture(scope="module")
+def refusing(serve_all, loaded_news, tmp_path_factory):
+    """A server for requests that change nothing."""
+    store = tmp_path_factory.mktemp("refusing") / "news.feedback.sqlite"
+    return serve_all(replace(loaded_news, feedback=store), documents=8, queue=8)
+
+
 @pytest.fixture
 def say(running):
     def call(verdict, label=None, document=GOAL, **more):
@@ -109,11 +116,11 @@ def test_all_corrections_of_a_request_or_none(running, say):
         ({"who": "ann"}, 422, "unknown field"),
     ],
 )
-def test_what_is_refused(running, change, status, message):
+def test_what_is_refused(refusing, change, status, message):
     given = {"key": "k1", "verdict": "add", "reviewer": "ann", "document": GOAL, "label": "Tennis", **change}
-    answer = running.client.post("/v1/feedback", json={"corrections": [given]})
+    answer = refusing.client.post("/v1/feedback", json={"corrections": [given]})
     assert (answer.status_code, message in answer.json()["error"]["message"]) == (status, True), answer.text
-    assert running.client.get("/v1/feedback").json()["events"] == []
+    assert refusing.client.get("/v1/feedback").json()["events"] == []
 
 
 def test_the_place_of_an_unknown_label_is_named(running, say):

@@ -59,6 +59,17 @@ def train_it(tmp_path, files, tiny):
 
 
 @pytest.fixture
+def train_linear(tmp_path):
+    """Train a linear model, which takes less time: for what is decided before any model is fitted."""
+
+    def call(*overrides, files, out="model"):
+        options = resolve_run_config(overrides=["model=SVM", "bag.min_documents=1", *overrides])
+        return train(files, tmp_path / out, options)
+
+    return call
+
+
+@pytest.fixture
 def write(tmp_path):
     def call(*documents, name="documents.jsonl"):
         write_documents(documents, tmp_path / name)
@@ -162,14 +173,14 @@ def test_without_parts_some_training_documents_are_held_out(train_it, toy_files)
     assert report.test is None
 
 
-def test_one_file_for_two_parts_leaves_the_third_out(train_it, toy_files):
-    report = train_it(files=TrainFiles(toy_files.documents, toy_files.taxonomy, test=toy_files.documents))
+def test_one_file_for_two_parts_leaves_the_third_out(train_linear, toy_files):
+    report = train_linear(files=TrainFiles(toy_files.documents, toy_files.taxonomy, test=toy_files.documents))
     assert report.card.documents == {"train": 8, "test": 2}
 
 
-def test_a_split_by_name_wins_over_the_parts(train_it, toy_files):
+def test_a_split_by_name_wins_over_the_parts(train_linear, toy_files):
     files = TrainFiles(toy_files.documents, toy_files.taxonomy, test=toy_files.documents)
-    assert train_it("corpus.split=dev", files=files).card.documents == {"train": 2, "test": 2}
+    assert train_linear("corpus.split=dev", files=files).card.documents == {"train": 2, "test": 2}
 
 
 def test_one_file_for_several_parts_needs_the_field(train_it, write):
@@ -178,8 +189,8 @@ def test_one_file_for_several_parts_needs_the_field(train_it, write):
         train_it(files=TrainFiles(path, test=path))
 
 
-def test_without_a_taxonomy_labels_stand_side_by_side(train_it, tmp_path, toy_files):
-    train_it(files=TrainFiles(toy_files.documents))
+def test_without_a_taxonomy_labels_stand_side_by_side(train_linear, tmp_path, toy_files):
+    train_linear(files=TrainFiles(toy_files.documents))
     assert labels(tmp_path / "model") == sorted(set(toy_files.data.taxonomy.names) - {"Topics"})
     assert all(not parents for parents in load_model(tmp_path / "model").classes.parents)
 
@@ -206,36 +217,36 @@ def test_an_unknown_label_is_told_with_its_place_and_the_nearest(train_it, tmp_p
     assert not (tmp_path / "model").exists()
 
 
-def test_unknown_labels_are_added(train_it, tmp_path, toy_files, strange):
-    report = train_it("labels.unknown=add", files=TrainFiles(strange, toy_files.taxonomy))
+def test_unknown_labels_are_added(train_linear, tmp_path, toy_files, strange):
+    report = train_linear("labels.unknown=add", files=TrainFiles(strange, toy_files.taxonomy))
     assert report.unknown == {"Cooking": 1, "Footbal": 2}
     assert labels(tmp_path / "model") == ["Sport", "Tennis", "Cooking", "Footbal"]
     assert load_model(tmp_path / "model").classes.taxonomy.parents("Footbal") == ("Topics",)
 
 
-def test_unknown_labels_are_dropped(train_it, tmp_path, toy_files, strange):
-    report = train_it("labels.unknown=drop", files=TrainFiles(strange, toy_files.taxonomy))
+def test_unknown_labels_are_dropped(train_linear, tmp_path, toy_files, strange):
+    report = train_linear("labels.unknown=drop", files=TrainFiles(strange, toy_files.taxonomy))
     assert report.unknown == {"Cooking": 1, "Footbal": 2}
     assert labels(tmp_path / "model") == ["Sport", "Tennis"]
 
 
-def test_unknown_labels_are_counted_over_all_parts(train_it, toy_files, strange, write):
+def test_unknown_labels_are_counted_over_all_parts(train_linear, toy_files, strange, write):
     test = write(Document("mice", labels=("Footbal", "Sport")), name="test.jsonl")
-    report = train_it("labels.unknown=drop", files=TrainFiles(strange, toy_files.taxonomy, test=test))
+    report = train_linear("labels.unknown=drop", files=TrainFiles(strange, toy_files.taxonomy, test=test))
     assert report.unknown == {"Cooking": 1, "Footbal": 3}
 
 
-def test_ancestors_are_added(train_it, tmp_path, toy_files, write):
+def test_ancestors_are_added(train_linear, tmp_path, toy_files, write):
     path = write(Document("cats chase mice", labels=("Football",)), Document("comets", labels=("Physics",)))
-    train_it("labels.ancestors=add", files=TrainFiles(path, toy_files.taxonomy))
+    train_linear("labels.ancestors=add", files=TrainFiles(path, toy_files.taxonomy))
     assert labels(tmp_path / "model") == ["Sport", "Ball games", "Football", "Science", "Physics"]
-    train_it(files=TrainFiles(path, toy_files.taxonomy), out="as-given")
+    train_linear(files=TrainFiles(path, toy_files.taxonomy), out="as-given")
     assert labels(tmp_path / "as-given") == ["Football", "Physics"]
 
 
-def test_some_documents_without_labels_are_learned_from(train_it, write):
+def test_some_documents_without_labels_are_learned_from(train_linear, write):
     path = write(Document("cats chase mice", labels=("a",)), Document("dogs bark"), Document("mice", labels=()))
-    assert train_it(files=TrainFiles(path)).card.documents == {"train": 3}
+    assert train_linear(files=TrainFiles(path)).card.documents == {"train": 3}
 
 
 @pytest.mark.parametrize("part", ["train", "dev", "test"])

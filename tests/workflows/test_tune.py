@@ -155,7 +155,7 @@ def test_joined_models_are_searched_by_their_trees(corpus, tmp_path):
 
 @pytest.mark.parametrize(("dev", "where"), [(True, "validation documents"), (False, "training documents held out")])
 def test_networks_are_judged_after_each_epoch(corpus, tmp_path, tiny, dev, where):
-    given = resolve_run_config(overrides=(*tiny, "training.epochs=3"))
+    given = resolve_run_config(overrides=(*tiny, "training.epochs=3", "training.batch_size=30"))
     documents = {"dev": shutil.copy(corpus, tmp_path / "dev.jsonl")} if dev else {}
     found = tune(
         corpus, tmp_path / "s", given, trials=2, space=["training.learning_rate", "graph.window=2..4"], **documents
