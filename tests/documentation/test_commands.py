@@ -27,7 +27,7 @@ NOT_RUN = {
     r"(\S*/)?pip install (?!\./)": "needs a package index; tests/test_wheel.py installs the wheel and what it needs",
     r"systemctl |journalctl ": "needs systemd; tests/test_deployment.py starts what the unit starts",
     r"make (test|lint|format)$": "runs this test, or what runs before it",
-    r"make campaign$": "takes ten minutes for each kind; the page about reliability has a campaign that is run for a second",
+    r"make campaign$": "takes ten minutes for each kind; docs/reliability.md has a campaign that is run for a second",
 }
 """Commands that no test can run, and why."""
 MODELS = {
