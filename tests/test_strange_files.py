@@ -287,6 +287,7 @@ def test_a_context_elsewhere_is_never_fetched(refusal, context):
     ("kind", "name"),
     [
         *(("documents", f"a{end}") for end in (".jsonl", ".jsonl.gz", ".csv", ".txt", ".parquet", ".jsonl.zst")),
+        *(("documents", f"a{end}") for end in (".json", ".xlsx", ".pdf", ".docx", ".html")),
         *(("taxonomy", f"a{end}") for end in (".tsv", ".json", ".yaml", ".ttl", ".jsonld", ".hier", ".tsv.xz")),
         *(("vectors", f"a{end}") for end in (".txt", ".bin", ".npz", ".txt.gz")),
         ("vocabulary", "a.tsv"),

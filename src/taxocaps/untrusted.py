@@ -42,7 +42,7 @@ _DEEPEST = 32
 _BLOCK = _MEGABYTE
 _MOST_ENTITIES = 1_000
 _LONGEST_ENTITY = 200
-"""Letters that an entity of an XML file stands for: enough for the address of a namespace."""
+"""Characters that an entity of an XML file stands for: enough for the address of a namespace."""
 _LONGEST_VALUE = 3_500
 """Characters of a value in a YAML file: no number, however it is written, then has more digits than Python prints."""
 
@@ -247,13 +247,17 @@ def check_depth(value: Any) -> None:
     raise ValueError(f"nested in more than {_DEEPEST} levels")
 
 
-def check_archive(file: Path | IO[bytes]) -> None:
+def check_archive(file: IO[bytes], path: Path | None = None) -> None:
     """Refuse a zip archive, such as a DOCX or XLSX file, that would unpack to far more than any document has.
+
+    Args:
+        file: The open archive.
+        path: What it is called in messages.
 
     Raises:
         FileError: If it is no archive, or one of very many or very large files.
     """
-    name = f"{file}: " if isinstance(file, Path) else ""
+    name = f"{path}: " if path is not None else ""
     try:
         with zipfile.ZipFile(file) as archive:
             sizes = [info.file_size for info in archive.infolist()]

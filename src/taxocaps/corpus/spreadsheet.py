@@ -9,7 +9,7 @@ from taxocaps.corpus.readers import CorpusConfig, Reader, Record, check_table, l
 from taxocaps.errors import CorpusError, FileError
 from taxocaps.files import COMPRESSIONS
 from taxocaps.registry import import_extra
-from taxocaps.untrusted import check_archive
+from taxocaps.untrusted import check_archive, open_regular
 
 __all__ = ["READER", "read_xlsx"]
 
@@ -19,17 +19,15 @@ def read_xlsx(path: Path, config: CorpusConfig) -> Iterator[Record]:
     openpyxl = import_extra("openpyxl", "reading spreadsheets")
     if path.suffix.lower() in COMPRESSIONS:
         raise FileError(f"{path}: spreadsheets are compressed internally; unpack it first")
-    check_archive(path)
-    try:
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-    except Exception as error:  # openpyxl raises whatever its parsers do
-        raise FileError(f"{path}: cannot be read as a spreadsheet: {' '.join(str(error).split())}") from error
-    try:
+    with open_regular(path) as file:
+        check_archive(file, path)
+        try:
+            book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+        except Exception as error:  # openpyxl raises whatever its parsers do
+            raise FileError(f"{path}: cannot be read as a spreadsheet: {' '.join(str(error).split())}") from error
         if not book.worksheets:
             raise FileError(f"{path}: the spreadsheet has no sheet; save it again with one")
         yield from _records(path, book.worksheets[0], config)
-    finally:
-        book.close()
 
 
 READER = Reader(read_xlsx, (".xlsx",), has_columns=True, is_binary=True)
