@@ -20,8 +20,12 @@ __all__ = [
     "TaxonomyView",
     "Trial",
     "Tuning",
+    "ValidationKind",
     "plain",
 ]
+
+ValidationKind = Literal["held-out", "out-of-fold", "learned"]
+"""How a model relates to the documents that it is validated on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +247,8 @@ class ModelCard:
         standings: The members of a joined model, and the joined model last, with their out-of-fold metrics.
         rare_labels: Labels with only one or two training documents, and how many these are.
         validation: Metrics on the validation documents, as `Evaluation.as_dict` gives them; None if not known.
-        is_out_of_fold: Whether these are training documents, each labelled by a model that has not learned from it.
+        validation_kind: Whether these are documents that were held out; training documents, each labelled by a model
+            that has not learned from it; or, where there are very few, documents that it has learned from.
         test: Metrics on the test documents.
         version: A short hash, different for every trained model; empty before it is saved.
         written: The date on which it was saved, such as 2026-05-31; empty before that.
@@ -267,7 +272,7 @@ class ModelCard:
     standings: Sequence[Mapping[str, Any]] = field(default_factory=tuple)
     rare_labels: Mapping[str, int] = field(default_factory=dict)
     validation: Mapping[str, Any] | None = None
-    is_out_of_fold: bool = False
+    validation_kind: ValidationKind = "held-out"
     test: Mapping[str, Any] | None = None
     version: str = ""
     written: str = ""

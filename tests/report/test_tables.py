@@ -150,6 +150,18 @@ def card():
     )
 
 
+@pytest.mark.parametrize(
+    ("kind", "documents"),
+    [
+        ("held-out", "validation documents"),
+        ("out-of-fold", "training documents, out of fold"),
+        ("learned", "training documents that it has learned from"),
+    ],
+)
+def test_a_model_card_says_on_which_documents_a_model_was_validated(card, kind, documents):
+    assert f"## On the {documents}\n" in model_card(replace(card, validation_kind=kind))
+
+
 def test_what_a_model_card_says(card):
     text = model_card(card)
     assert text.startswith(f"# a model, trained by taxocaps {__version__}\n")

@@ -704,8 +704,15 @@ def test_where_scores_would_fill_the_memory_documents_are_held_out(toys, small_c
             NAME, scorer, Examples(encode(scorer, toys.texts), toys.labels), None, FitContext(tmp_path / folder)
         )
 
-    assert fit("folds").metrics["is_out_of_fold"]
+    assert fit("folds").metrics["validation_kind"] == "out-of-fold"
     monkeypatch.setattr(fitting, "_MOST_CELLS", 3 * len(toys.classes))
     held_out = fit("held-out")
-    assert not held_out.metrics["is_out_of_fold"]
+    assert held_out.metrics["validation_kind"] == "held-out"
     assert held_out.validation.documents <= 3
+
+
+def test_it_is_said_that_so_few_documents_were_learned_from(toys, small_config, encode, tmp_path):
+    scorer = SCORERS["linear"](small_config({"scorer": "linear", "bag": {"min_documents": 1}}), toys.classes, 0)
+    few = Examples(encode(scorer, toys.texts[:5]), toys.labels[:5])
+    fitted = fit_model(NAME, scorer, few, None, FitContext(tmp_path))
+    assert fitted.metrics["validation_kind"] == fitted.card().validation_kind == "learned"

@@ -104,7 +104,14 @@ def model_card(card: ModelCard) -> str:
 
 def validated_on(card: ModelCard) -> str:
     """The documents that `ModelCard.validation` is about, in words."""
-    return "training documents, out of fold" if card.is_out_of_fold else "validation documents"
+    return _VALIDATED_ON[card.validation_kind]
+
+
+_VALIDATED_ON = {
+    "held-out": "validation documents",
+    "out-of-fold": "training documents, out of fold",
+    "learned": "training documents that it has learned from",
+}
 
 
 def is_tuned(card: ModelCard) -> bool:

@@ -14,6 +14,7 @@ from taxocaps.errors import ConfigError
 from taxocaps.metrics.calibration import logistic, logit
 from taxocaps.metrics.thresholds import best_threshold, label_thresholds
 from taxocaps.registry import Registry
+from taxocaps.results import ValidationKind
 from taxocaps.taxonomy.tree import Taxonomy
 
 __all__ = [
@@ -112,25 +113,27 @@ class DecisionOptions(Config):
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Scores of documents by models that have not learned from them.
+    """Scores of documents by models that have not learned from them, unless there are too few to hold any out.
 
     Attributes:
         labels: CSR [documents, L] of bool, the true labels.
         scores: float32 [documents, L], from 0 to 1.
         counts: int64 [F, L], for each of F models the training documents of each label.
         models: int64 [documents], which of these scored each document.
+        kind: Whether documents were held out, were scored out of fold, or had to be learned from, too.
     """
 
     labels: csr_array
     scores: Scores
     counts: NDArray[np.int64]
     models: NDArray[np.int64]
+    kind: ValidationKind = "held-out"
 
     @classmethod
     def of_folds(cls, labels: csr_array, scores: Scores, folds: NDArray[np.int64]) -> Self:
         """Out-of-fold scores of documents, whose folds are numbers from 0."""
         counts = [count_labels(labels[folds != fold]) for fold in range(int(folds.max()) + 1)]
-        return cls(labels, scores, np.stack(counts), folds)
+        return cls(labels, scores, np.stack(counts), folds, "out-of-fold")
 
     @property
     def total_counts(self) -> NDArray[np.int64]:

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from taxocaps.corpus.labels import Classes
 from taxocaps.errors import CorpusError
 from taxocaps.metrics.calibration import calibration_error
-from taxocaps.results import FitReport
+from taxocaps.results import FitReport, ValidationKind
 from taxocaps.scorers.base import Examples, FitContext, Scorer
 from taxocaps.scorers.decision import (
     DECISION_RULES,
@@ -203,7 +203,9 @@ def _folds(scorer: Scorer, training: Examples) -> NDArray[np.int64] | None:
 
 
 def _held_out(scores: NDArray[np.float32], examples: Examples, training: Examples) -> HeldOut:
-    return HeldOut(examples.labels, scores, count_labels(training.labels)[None], np.zeros(len(examples), np.int64))
+    kind: ValidationKind = "learned" if examples is training else "held-out"
+    counts = count_labels(training.labels)[None]
+    return HeldOut(examples.labels, scores, counts, np.zeros(len(examples), np.int64), kind)
 
 
 def _calibration(scorer: Scorer, raw: HeldOut, counts: NDArray[np.int64]) -> Calibration:
@@ -238,7 +240,7 @@ def _decision_notes(model: FittedModel) -> Iterator[str]:
 
 
 def _measured(model: FittedModel, raw: HeldOut, held_out: HeldOut, rare: dict[str, int]) -> FittedModel:
-    """The model with its metrics and errors on documents that it has not learned from."""
+    """The model with its metrics and errors on documents that it has not learned from, if there are any."""
     validation = model.evaluate(held_out.labels, held_out.scores)
     metrics = {
         "parameters": model.scorer.parameters,
@@ -248,7 +250,7 @@ def _measured(model: FittedModel, raw: HeldOut, held_out: HeldOut, rare: dict[st
         "rare_labels": rare,
         "raw_calibration_error": calibration_error(raw.labels, raw.scores),
         "validation": validation.as_dict(),
-        "is_out_of_fold": len(held_out.counts) > 1,
+        "validation_kind": held_out.kind,
     }
     diagnosis = model.diagnose(held_out.labels, held_out.scores)
     return replace(model, validation=validation, metrics=metrics, diagnosis=diagnosis)

@@ -377,7 +377,7 @@ _OF_CARD = (
     "standings",
     "rare_labels",
     "validation",
-    "is_out_of_fold",
+    "validation_kind",
     "test",
 )
 

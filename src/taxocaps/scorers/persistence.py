@@ -23,7 +23,7 @@ from taxocaps.corpus.labels import Classes
 from taxocaps.errors import FileError, ModelError, TaxoCapsError
 from taxocaps.nn.networks import NETWORKS
 from taxocaps.registry import Registry
-from taxocaps.results import FitReport
+from taxocaps.results import FitReport, ValidationKind
 from taxocaps.scorers.base import SCORERS, ModelConfig, make_scorer
 from taxocaps.scorers.decision import DECISION_RULES, Calibration, Hierarchy
 from taxocaps.scorers.model import FittedModel, ModelName
@@ -176,7 +176,7 @@ class _Metrics(BaseModel):
     standings: list[dict[str, str | float | bool]] = []
     rare_labels: dict[str, _Count] = {}
     validation: dict[str, Any] | None = None
-    is_out_of_fold: bool = False
+    validation_kind: ValidationKind = "held-out"
     test: dict[str, Any] | None = None
 
 

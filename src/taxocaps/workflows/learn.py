@@ -334,7 +334,7 @@ class _Learner:
         if is_held_out:
             own = model.own_scores(self._training.documents.select(judged))
             return _Learned(model, "anew", self._comparison(model, judged, own, "corrections, held out"))
-        is_out_of_fold = len(held_out.counts) > 1
+        is_out_of_fold = held_out.kind == "out-of-fold"
         own = held_out.scores[judged] if is_out_of_fold else np.zeros((0, len(model.classes)), np.float32)
         return _Learned(model, "anew", self._comparison(model, judged if is_out_of_fold else judged[:0], own))
 

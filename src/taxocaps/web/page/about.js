@@ -11,12 +11,13 @@ export function showAbout(card) {
 }
 
 // Metrics of documents that the model has not learned from; null if there are none. Those of the test are the most honest.
-function qualityOf({ test, validation, is_out_of_fold, takes_best }) {
+function qualityOf({ test, validation, validation_kind, takes_best }) {
   const found = test?.flat ? test : validation?.flat ? validation : null;
   if (!found) return null;
   const number = formatNumber(found.documents);
   const where = found === test ? `${number} test documents, which it has not seen in training`
-    : is_out_of_fold ? `${number} training documents, each labelled by a model that has not learned from it${takes_best ? "" : "; thresholds were tuned on these"}`
+    : validation_kind === "learned" ? `${number} documents that it has learned from: there are too few to hold any out`
+    : validation_kind === "out-of-fold" ? `${number} training documents, each labelled by a model that has not learned from it${takes_best ? "" : "; thresholds were tuned on these"}`
       : `${number} validation documents${takes_best ? "" : ", on which thresholds were tuned"}`;
   return { micro: found.flat.micro.f1.toFixed(2), macro: found.flat.macro.f1.toFixed(2), where };
 }
