@@ -94,6 +94,15 @@ def test_pieces_without_a_length_are_counted(serve, slate):
     assert running.client.post("/v1/predict", content=exact, headers=json_type).status_code == 200
 
 
+def test_a_large_body_that_came_whole_is_refused_at_once(serve, slate):
+    running = serve(slate.served(), body_bytes=100)
+    chunked = "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+    body = f"POST /v1/predict HTTP/1.1\r\nHost: 127.0.0.1:{running.port}\r\n{chunked}c8\r\n{'a' * 200}\r\n0\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", running.port), timeout=3) as client:
+        client.sendall(body.encode())
+        assert client.recv(1000).startswith(b"HTTP/1.1 413 ")
+
+
 def test_a_client_that_asks_first_need_not_send(serve, slate):
     running = serve(slate.served())
     with socket.create_connection(("127.0.0.1", running.port), timeout=10) as client:

@@ -150,12 +150,13 @@ class BodyMiddleware:
             raise _too_large(limit)  # the client asks before it sends
         try:
             async with asyncio.timeout(seconds):
-                body = bytearray() if is_large else await _collect(receive, limit)
+                body, more = (bytearray(), True) if is_large else await _collect(receive, limit)
         except TimeoutError as error:
             message = f"the request did not arrive within {seconds:g} seconds"
             raise ApiError(408, message, headers={"Connection": "close"}) from error
         if is_large or (body and len(body) > limit):
-            await self._discard(receive, seconds)
+            if more:
+                await self._discard(receive, seconds)
             raise _too_large(limit)
         if body:
             _check_content(bytes(body), _header(scope, b"content-type"))
@@ -175,16 +176,16 @@ class BodyMiddleware:
                     await asyncio.sleep(len(message.get("body", b"")) / _DISCARDED_PER_SECOND)
 
 
-async def _collect(receive: Receive, limit: int) -> bytearray | None:
-    """The chunks of a body until there are more bytes than allowed; None if the client disconnected."""
+async def _collect(receive: Receive, limit: int) -> tuple[bytearray | None, bool]:
+    """The chunks of a body until there are more bytes than allowed, None if the client disconnected; is there more?"""
     body, more = bytearray(), True
     while more and len(body) <= limit:
         message = await receive()
         if message["type"] == "http.disconnect":
-            return None
+            return None, False
         body += message.get("body", b"")
         more = message.get("more_body", False)
-    return body
+    return body, more
 
 
 def _too_large(limit: int) -> ApiError:
