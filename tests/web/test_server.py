@@ -75,6 +75,23 @@ def test_a_stop_waits_for_no_idle_connection(serve, slate):
         assert time.monotonic() - begin < 5
 
 
+def test_a_request_that_was_on_its_way_at_a_stop_is_told_so(serve, slate, monkeypatch):
+    monkeypatch.setattr("taxocaps.web.server._LAST_MOMENT", 1.0)
+    running = serve(slate.served())
+    body = b'{"text": "late"}'
+    head = (
+        f"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+    )
+    with connect(running) as client:
+        assert running.client.get("/healthz").status_code == 200  # so the connection before it is accepted, too
+        running.server.stop()
+        time.sleep(0.3)  # uvicorn looks ten times a second whether it is to stop
+        client.sendall(head.encode() + b"\r\n\r\n" + body)
+        found = b"".join(iter(lambda: client.recv(1000), b""))
+    assert found.startswith(b"HTTP/1.1 503 ")
+    assert b"the server is stopping" in found
+
+
 def connect(running):
     return socket.create_connection(("127.0.0.1", running.port), timeout=10)
 

@@ -26,6 +26,8 @@ __all__ = ["Listener", "Server", "address", "bind", "bind_shared", "is_loopback"
 
 _MOST_HEAD_BYTES = 65_536
 _SWITCH_SECONDS = 0.0005
+_LAST_MOMENT = 0.1
+"""Seconds in which a request may still arrive over an open connection when the server stops."""
 _UPGRADE = re.compile(rb"\r\nupgrade:", re.IGNORECASE)
 
 
@@ -126,6 +128,13 @@ class HttpProtocol(HttpToolsProtocol):
         """Stop the timer."""
         super().connection_lost(exc)
         self._stop_timer()
+
+    def shutdown(self) -> None:
+        """Close the connection after its response; a request that is on its way is told that the server stops."""
+        if self._awaits_head():
+            self.loop.call_later(_LAST_MOMENT, super().shutdown)
+        else:
+            super().shutdown()
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is not an HTTP request in the shape of all errors."""
