@@ -93,9 +93,9 @@ def _trained(model: str) -> Path:
     if not data.exists():
         subprocess.run([*PROGRAM, "data", "pydocs", "--out", str(data)], check=True)
     if not folder.exists():
-        files = [f"--{name}={data / name}.jsonl" for name in ("train", "dev")]
-        command = [*PROGRAM, "train", *files, f"--taxonomy={data / 'taxonomy.tsv'}", *MODELS[model]]
-        subprocess.run([*command, "--out", str(folder)], check=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
+        files = [str(data / name) for name in ("train.jsonl", "taxonomy.tsv")]
+        command = [*PROGRAM, "train", *files, "--dev", str(data / "dev.jsonl"), *MODELS[model], "--out", str(folder)]
+        subprocess.run(command, check=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
     return folder
 
 
