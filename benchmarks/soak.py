@@ -113,13 +113,15 @@ async def _client(client: httpx.AsyncClient, url: str, expected: dict[str, Any],
         try:
             if kind < 0.05:
                 await _half(url)
+                tally.seen["half a request"] += 1
             elif kind < 0.2:
                 await _bad(client, generator, tally)
             else:
                 await _good(client, generator, expected, tally, kind)
                 tally.seconds.append(time.perf_counter() - begin)
         except httpx.HTTPError as error:
-            tally.seen[f"lost: {type(error).__name__}"] += 1
+            # Who sends far too much may be hung up on before the answer is read.
+            tally.seen[f"{'bad, hung up on' if kind < 0.2 else 'LOST'}: {type(error).__name__}"] += 1
 
 
 async def _good(
