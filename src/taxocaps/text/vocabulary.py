@@ -105,12 +105,16 @@ class Vocabulary:
     @property
     def fingerprint(self) -> str:
         """A hash of the words in their order: equal for vocabularies that give the same ids."""
-        return hashlib.sha256("\n".join(map(_escape, self.words)).encode("utf-8")).hexdigest()
+        return hashlib.sha256("\n".join(self._escaped()).encode("utf-8")).hexdigest()
 
     def save(self, path: Path) -> None:
         """Write lines `word<TAB>count`; the file appears only when complete."""
         with atomic_text(path) as file:
-            file.writelines(f"{_escape(word)}\t{count}\n" for word, count in zip(self.words, self.counts, strict=True))
+            file.writelines(map("{}\t{}\n".format, self._escaped(), self.counts))
+
+    def _escaped(self) -> Iterable[str]:
+        """The words as they are written; few vocabularies have one that must be escaped."""
+        return map(_escape, self.words) if _UNSAFE.search("".join(self.words)) else self.words
 
     @classmethod
     def load(cls, path: Path) -> "Vocabulary":
