@@ -7,10 +7,10 @@
     python benchmarks/scale.py --write                                         # the tables into docs/scale.md
 
 Documents are drawn with repetition from `train.jsonl` of --data and joined to about 270 words. `taxocaps encode` makes
-a store for HE-AGCRCNN, `taxocaps predict` labels with each model, with one and with two processes. Everything is in the
-figures: start, loading the model, reading and writing. Then ten times the documents are encoded and labelled with two
-processes: the memory of each process should stay. Speed with two processes wants two idle cores; CPU time does not.
-However it is made, the output must have the same bytes.
+a store for HE-AGCRCNN, `taxocaps predict` labels with each model, with one and with two processes; then ten times the
+documents: the memory of each process should stay. Everything is in the figures: start, loading the model, reading and
+writing. Speed with two processes wants two idle cores; CPU time does not. However it is made, the output must have the
+same bytes.
 
 With --labels, a linear SVM learns from 2,000 documents of 30 made-up words, each with a thousandth of the labels or
 five of them, and labels documents of 270 words: what a label costs in training and in prediction.
@@ -132,10 +132,10 @@ def measure(folder: Path, options: argparse.Namespace) -> None:
         commands: dict[str, list[object]] = {"encode, HE-AGCRCNN": ["encode", corpus, "--model", "HE-AGCRCNN"]}
         for model in options.models:
             commands[f"predict, {model.name}"] = ["predict", model, corpus]
-        ways = [("processes", 1), ("processes", 2)] if count == options.documents else [("processes", 2)]
+        ways = [("processes", 1), ("processes", 2), *([("ray", 2)] if options.ray else [])]
         for name, command in commands.items():
             outputs = set()
-            for engine, jobs in [*ways, *([("ray", 2)] if options.ray else [])]:
+            for engine, jobs in ways:
                 with tempfile.TemporaryDirectory(dir=folder) as place:
                     output = Path(place) / ("labels.jsonl" if command[0] == "predict" else "store")
                     used = run(*command, "-o", output, "--engine", engine, "--jobs", jobs)
