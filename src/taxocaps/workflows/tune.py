@@ -106,7 +106,7 @@ def tune(  # noqa: PLR0913 - a front door: each argument stands for itself
     task = _task(TrainFiles(Path(train), taxonomy, Path(dev) if dev else None), config, Path(out), space, metric)
     wanted = trials if trials is not None or deadline is not None else _TRIALS
     is_local = engine != "ray"
-    workers = Engine(engine, jobs or (1 if is_local else None), address)
+    workers = Engine(engine, 1 if jobs is None and is_local else jobs, address)
     with _claimed(task, overwrite):
         _encode(task, config, progress, tell)
         threads = max(1, (os.cpu_count() or 1) // workers.processes) if is_local else 1
