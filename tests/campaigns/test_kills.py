@@ -32,7 +32,7 @@ def test_kills_at_random_moments(usually, campaign_options, tmp_path, capsys):
         words, found = trial.command.words, Counter()
         while True:
             found.update(kill(words, trial, generator, usually.seconds[kind]))
-            if trial.check_nothing_half() or generator.random() < 0.6:
+            if trial.check_nothing_half() or generator.random() < 0.25:
                 break
             words = trial.command.again or words
         trial.check_again()
