@@ -143,17 +143,17 @@ def test_label_vectors_are_those_of_the_columns(fit_scorer, toys):
     scorer, _ = fit_scorer(seed=5)
     taxonomy, config = toys.classes.taxonomy, scorer.config
     learned = train_label_vectors(taxonomy, config.walks, config.label_vectors, seed=5)
-    vectors = scorer.objective.label_vectors.numpy()
+    vectors = scorer.objective.nearness.vectors.numpy()
     for column, name in enumerate(toys.classes.names):
         wanted = learned[taxonomy.position(name)]
         assert vectors[column] == pytest.approx(wanted / np.linalg.norm(wanted), abs=1e-6)
     uniform, _ = fit_scorer({"loss": {"label_weights": "uniform"}})
-    assert uniform.objective.label_vectors is None
+    assert uniform.objective.nearness is None
 
 
 def test_the_permuted_control_gives_each_label_the_vector_of_one_of_them(fitted, fit_scorer):
     permuted, _ = fit_scorer({"loss": {"control": "permuted"}})
-    vectors, others = (scorer.objective.label_vectors.tolist() for scorer in (fitted.scorer, permuted))
+    vectors, others = (scorer.objective.nearness.vectors.tolist() for scorer in (fitted.scorer, permuted))
     assert sorted(others) == sorted(vectors)
     assert others != vectors
 
@@ -574,3 +574,10 @@ def test_people_are_told_about_weights_and_memory(fit_scorer):
     fit_scorer(STILL, {"network": {"kind": "lstm"}}, tell=told.append)
     assert re.fullmatch(r"the network has [\d,]+ weights; training takes about [\d.]+ GB", told[0])
     assert re.fullmatch(r"the network has [\d,]+ weights", told[1])
+
+
+def test_observed_siblings_are_counted_in_the_training_documents(fit_scorer):
+    (alone, _), (observed, _) = fit_scorer(), fit_scorer({"loss": {"siblings": "observed"}})
+    assert alone.objective.nearness.taxonomy_share.min() == 1
+    assert observed.objective.nearness.taxonomy_share.min() < 1
+    assert observed.objective.nearness.counts.sum() > 0

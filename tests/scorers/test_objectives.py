@@ -15,6 +15,7 @@ from taxocaps.nn.losses import margin_loss
 from taxocaps.nn.network import Sizes
 from taxocaps.nn.networks import NETWORKS
 from taxocaps.nn.sequence.sgm import SGM, SGMConfig
+from taxocaps.scorers.label_weights import LabelNearness
 from taxocaps.scorers.objectives import OBJECTIVES, LossConfig, PointwiseObjective, SequenceObjective
 from taxocaps.taxonomy.embedding import unit_vectors
 from taxocaps.training.batches import Batch
@@ -51,7 +52,8 @@ class Linear(nn.Linear):
 
 
 def objective(config=None, *, output_type="scores", label_vectors=None):
-    return PointwiseObjective(Echo(output_type), config or loss_config(), label_vectors=label_vectors)
+    nearness = None if label_vectors is None else LabelNearness(label_vectors)
+    return PointwiseObjective(Echo(output_type), config or loss_config(), nearness=nearness)
 
 
 def batch(numbers, targets=TARGETS):
@@ -204,7 +206,7 @@ def test_scores_are_between_zero_and_one():
 
 
 def test_label_vectors_are_not_saved_with_the_weights():
-    made = PointwiseObjective(Linear(4, 4), LossConfig(), label_vectors=unit(np.eye(4)))
+    made = PointwiseObjective(Linear(4, 4), LossConfig(), nearness=LabelNearness(unit(np.eye(4))))
     assert set(made.state_dict()) == {"network.weight", "network.bias"}
     assert {name for name, _ in made.named_parameters()} == {"network.weight", "network.bias"}
 

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from taxocaps.arrays import check_finite, reading_arrays
 from taxocaps.encoding.documents import EncodedDocuments
@@ -24,6 +25,7 @@ from taxocaps.results import FitReport
 from taxocaps.scorers.base import CrossFit, Examples, FitContext, Scorer
 from taxocaps.scorers.decision import Calibration, HeldOut, count_labels, fit_calibration
 from taxocaps.scorers.folds import document_folds
+from taxocaps.scorers.label_weights import LabelNearness
 from taxocaps.scorers.linear import LinearModelConfig, LinearScorer
 from taxocaps.scorers.model_folder import available_memory
 from taxocaps.scorers.network_config import (
@@ -135,7 +137,7 @@ class NetworkScorer(Scorer):
         known = self._prior_examples(training, validation)
         folds = None if known is None else self._prior_folds(known)
         self.linear = None if folds is None else self._make_linear()
-        self.objective = self._make_objective(vectors.shape[1], self._label_vectors(context))
+        self.objective = self._make_objective(vectors.shape[1], self._nearness(training.labels, context))
         context.tell(self._describe(vectors.shape[1], training.documents))
         self._set_weights(vectors)
         counts = torch.from_numpy(count_labels(training.labels))  # [L]
@@ -368,7 +370,7 @@ class NetworkScorer(Scorer):
         visits = len(documents) * self.config.training.for_documents(len(documents)).epochs
         return f"{line}; {describe_tuning(pretrained, batch_size, visits, float(lengths.mean()))}"
 
-    def _make_objective(self, D: int, label_vectors: torch.Tensor | None = None, *, pretrained: bool = True) -> Any:
+    def _make_objective(self, D: int, nearness: LabelNearness | None = None, *, pretrained: bool = True) -> Any:
         with torch.random.fork_rng(devices=()):
             torch.manual_seed(self.seed)
             network = network_type(self.config)(self.config.network, self._sizes(D))
@@ -378,7 +380,7 @@ class NetworkScorer(Scorer):
         make: Any = OBJECTIVES[network.objective]
         prior = {} if self.linear is None else {"prior": Prior(len(self.classes))}
         loss = getattr(self.config, "loss", None)
-        return make(network, loss, label_vectors=label_vectors, edges=self._edges(), **prior)
+        return make(network, loss, nearness=nearness, edges=self._edges(), **prior)
 
     def _edges(self) -> torch.Tensor | None:
         """The taxonomy's edges for recursive regularization, as columns; nodes without a column come after them."""
@@ -391,8 +393,13 @@ class NetworkScorer(Scorer):
         edges = [(index[parent], index[child]) for child, above in enumerate(nodes.parents) for parent in above]
         return torch.from_numpy(np.array(edges, np.int64)).view(-1, 2).T  # [2, E]
 
-    def _label_vectors(self, context: FitContext) -> torch.Tensor | None:
-        """The label vectors, of length 1, that the weights in the loss come from; None for uniform weights."""
+    def _nearness(self, labels: csr_array, context: FitContext) -> LabelNearness | None:
+        """How near labels are to one another, from which the weights in the loss come; None for uniform weights.
+
+        Args:
+            labels: CSR [documents, L], those of the training documents.
+            context: The run.
+        """
         loss = getattr(self.config, "loss", None)
         if loss is None or loss.label_weights == "uniform":
             return None
@@ -408,7 +415,8 @@ class NetworkScorer(Scorer):
         positions = [taxonomy.position(name) for name in self.classes.names]
         if loss.control == "permuted":
             positions = np.random.default_rng(self.seed).permutation(positions).tolist()
-        return torch.from_numpy(unit_vectors(vectors[positions]))
+        unit = torch.from_numpy(unit_vectors(vectors[positions]))  # [L, D]
+        return LabelNearness(unit, labels if loss.siblings == "observed" else None)
 
 
 def _check_weights(found: Mapping[str, torch.Tensor], expected: Mapping[str, torch.Tensor], labels: int) -> None:

@@ -1,7 +1,7 @@
 """Training objectives: the scores of a network joined with a loss, labels weighted by the taxonomy."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +12,7 @@ from taxocaps.errors import ConfigError
 from taxocaps.nn.losses import cross_entropy, margin_loss, recursive_regularization
 from taxocaps.nn.network import Network, SequenceNetwork
 from taxocaps.nn.prior import Prior, log_odds
+from taxocaps.scorers.label_weights import LabelNearness
 from taxocaps.training.batches import Batch
 
 __all__ = ["OBJECTIVES", "LossConfig", "PointwiseObjective", "SequenceObjective"]
@@ -32,8 +33,9 @@ class LossConfig(Config):
             document's negatives add up to 1) or `approximate` (the paper's approximation of that).
         siblings: What the weights are for. `apart`: labels that are near each other in the taxonomy must be told apart,
             and weigh at least half as much as others. `together`: they will come together in documents although they
-            do not in training, so that the loss need not tell them apart, as in the paper.
-        floor: The least weight of a negative, in place of what `siblings` says: 0.5 or 0.
+            do not in training, so that the loss need not tell them apart, as in the paper. `observed`: labels are near
+            each other if training documents carry them together; where all documents carry one label, as `together`.
+        floor: The least weight of a negative, in place of what `siblings` says: 0.5 with `apart`, else 0.
         control: With `label_weights=taxonomy`, what the weights are compared with: `permuted` gives the vectors of
             labels to other labels, drawn at random, `constant` gives every negative the mean weight of all pairs of
             labels. A gain that a control has too is not one of the taxonomy.
@@ -50,7 +52,7 @@ class LossConfig(Config):
     kind: Literal["margin", "cross-entropy"] = "margin"
     label_weights: Literal["uniform", "taxonomy"] = "taxonomy"
     p: Annotated[float, Between(0, 1e6)] | Literal["sum-to-one", "approximate"] = 1.0
-    siblings: Literal["apart", "together"] = "apart"
+    siblings: Literal["apart", "together", "observed"] = "apart"
     floor: _Share | None = None
     control: Literal["none", "permuted", "constant"] = "none"
     upper: _Share = 0.9
@@ -84,7 +86,7 @@ class PointwiseObjective(nn.Module):
         network: Network,
         config: LossConfig,
         *,
-        label_vectors: Tensor | None = None,
+        nearness: LabelNearness | None = None,
         edges: Tensor | None = None,
         prior: Prior | None = None,
     ) -> None:
@@ -93,7 +95,7 @@ class PointwiseObjective(nn.Module):
         Args:
             network: From the inputs of a batch to [B, L].
             config: The loss.
-            label_vectors: [L, D] of length 1 each; with them, negatives near the labels of a document weigh less.
+            nearness: With it, negatives near the labels of a document weigh less.
             edges: [2, E] the columns of parents and of their children, for `loss.recursive`; indices from L on are
                 nodes of the taxonomy without a column, which get weights of their own.
             prior: Adds what a linear model says, the last input of a batch. The network learns by its own loss, and
@@ -103,8 +105,7 @@ class PointwiseObjective(nn.Module):
         self.network = network
         self.prior = prior
         self._config = config
-        self.register_buffer("label_vectors", label_vectors, persistent=False)
-        self.label_vectors: Tensor | None
+        self.nearness = nearness
         self.register_buffer("edges", edges, persistent=False)
         self.edges: Tensor | None
         self.inner = nn.ParameterList(self._inner_weights())
@@ -166,17 +167,17 @@ class PointwiseObjective(nn.Module):
         return loss if joint is None else loss + cross_entropy(joint, targets)  # []
 
     def negative_weights(self, targets: Tensor) -> Tensor | None:
-        """The weight of every label as a negative, alpha_k = clip(1 - max_t cos(vec(t), vec(k)), 0, 1); None for all 1.
+        """The weight of every label as a negative, alpha_k = 1 - max_t nearness(t, k); None for all 1.
 
         Lifted to be at least `LossConfig.least_weight`; with `loss.control=constant`, alpha is the same for all.
 
         Shapes:
             targets: [B, L]; returns [B, L].
         """
-        if self.label_vectors is None:
+        if self.nearness is None:
             return None
         is_constant = self._config.control == "constant"
-        alpha = _mean_alpha(self.label_vectors, targets) if is_constant else _alpha(self.label_vectors, targets)
+        alpha = self.nearness.mean_alpha(targets) if is_constant else self.nearness.alpha(targets)  # [B, L]
         least = self._config.least_weight
         return least + (1 - least) * alpha  # [B, L]
 
@@ -230,33 +231,10 @@ class PointwiseObjective(nn.Module):
         return each.sum(dim=1).mean()  # []
 
 
-def _alpha(vectors: Tensor, targets: Tensor) -> Tensor:
-    """The distance of each label from the nearest of each document; 1 for a document without labels.
-
-    Shapes:
-        vectors: [L, D]; targets: [B, L]; returns [B, L].
-    """
-    far = targets.new_zeros(targets.shape[1])  # [L]
-    carried = (row.nonzero().squeeze(1) for row in targets)  # of each document, [its labels]
-    nearest = [(vectors[labels] @ vectors.T).amax(dim=0) if len(labels) else far for labels in carried]  # [L] each
-    return (1 - torch.stack(nearest)).clamp(0, 1)  # [B, L]
-
-
-def _mean_alpha(vectors: Tensor, targets: Tensor) -> Tensor:
-    """The mean distance of two different labels, for every label of every document.
-
-    Shapes:
-        vectors: [L, D]; targets: [B, L]; returns [B, L].
-    """
-    pairs = torch.triu_indices(len(vectors), len(vectors), offset=1)  # [2, L (L - 1) / 2]
-    distances = (1 - vectors @ vectors.T).clamp(0, 1)[pairs[0], pairs[1]]  # [L (L - 1) / 2]
-    return torch.ones_like(targets) * (distances.mean() if distances.numel() else 1.0)  # [B, L]
-
-
 class SequenceObjective(nn.Module):
     """A network that gives the labels of a document one after another, learning the most frequent first."""
 
-    def __init__(self, network: SequenceNetwork, config: LossConfig | None = None, **weights: Tensor | None) -> None:
+    def __init__(self, network: SequenceNetwork, config: LossConfig | None = None, **weights: Any) -> None:
         """Take a network with a loss and scores of its own; label weights do not apply."""
         super().__init__()
         self.network = network
