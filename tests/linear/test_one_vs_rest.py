@@ -104,6 +104,19 @@ def test_products_of_documents_lead_to_the_same_weights_as_features(loss, tree, 
 
 
 @pytest.mark.parametrize("is_wide", [False, True])
+def test_of_more_weights_than_allowed_each_label_keeps_the_largest(is_wide, tree, monkeypatch):
+    monkeypatch.setattr(taxocaps.linear.one_vs_rest._Solver, "_is_wide", lambda self, problems: is_wide)
+    task = LinearTask(tree.X, tree.Y, tree.classes, LinearConfig(drop_below=0.0))
+    weights = fit_one_vs_rest(task)
+    few = fit_one_vs_rest(replace(task, config=task.config.replace(max_weights=2 * len(weights.intercept) + 1)))
+    assert np.array_equal(few.intercept, weights.intercept)
+    for all_of, kept in zip(weights.coef.toarray(), few.coef.toarray(), strict=True):
+        largest = np.argsort(-np.abs(all_of))[:2]
+        assert sorted(np.flatnonzero(kept)) == sorted(largest)
+        assert np.array_equal(kept[largest], all_of[largest])
+
+
+@pytest.mark.parametrize("is_wide", [False, True])
 @pytest.mark.parametrize("is_fitted", [False, True])
 def test_left_out_documents_are_scored_by_what_was_learned_from_the_others(is_wide, is_fitted, tree, monkeypatch):
     monkeypatch.setattr(taxocaps.linear.one_vs_rest._Solver, "_is_wide", lambda self, problems: is_wide)

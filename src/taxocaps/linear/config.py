@@ -2,7 +2,7 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from taxocaps.config import Between, Config, Search
+from taxocaps.config import AtLeast, Between, Config, Search
 from taxocaps.errors import ConfigError
 
 __all__ = ["LinearConfig"]
@@ -19,6 +19,8 @@ class LinearConfig(Config):
         C: Inverse regularization strength, the cost of errors relative to 1/2 of the squared norm of the weights; null
             chooses it on a fold of the documents, if the taxonomy is not used.
         drop_below: Weights with a smaller absolute value are set to 0; 0 keeps all.
+        max_weights: The largest number of nonzero weights of all one-vs-rest classifiers together, of 8 bytes each on
+            disk and twice that in memory; of more, each classifier keeps an equal number, the largest.
         tolerance: Tolerance of the stopping criterion: a tenth of the duality gap, relative to the objective.
         iterations: Maximum number of passes over the documents; the recursive method makes 15 at a time.
         root: Whether the recursive method learns the weights of the root, or fixes them at 0.
@@ -30,6 +32,7 @@ class LinearConfig(Config):
     structure: Literal["flat", "top_down", "recursive", "structured"] = "flat"
     C: Annotated[Annotated[float, Between(1e-6, 1e6)] | None, Search(0.03, 30, log=True)] = 1.0
     drop_below: Annotated[float, Between(0, 1)] = 1e-3
+    max_weights: Annotated[int, AtLeast(1)] = 200_000_000
     tolerance: Annotated[float, Between(1e-9, 1)] = 1e-4
     iterations: Annotated[int, Between(1, 1_000_000)] = 1_000
     root: Literal["learned", "zero"] = "learned"

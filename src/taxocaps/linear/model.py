@@ -212,13 +212,23 @@ def dense_product(rows: csr_array, others: csr_array | NDArray[np.float32]) -> N
     return total
 
 
-def sparse_row(values: NDArray[np.floating], drop_below: float) -> SparseRow:
-    """The nonzero weights of one classifier, [V], without those of an absolute value below `drop_below`.
+def sparse_row(values: NDArray[np.floating], drop_below: float, most: int | None = None) -> SparseRow:
+    """The nonzero weights of one classifier, [V].
 
-    >>> [part.tolist() for part in sparse_row(np.array([0.5, -0.01, 0.0]), 0.1)]
+    Args:
+        values: All its weights.
+        drop_below: Weights with a smaller absolute value are left out.
+        most: Of more weights than this, only the largest are kept.
+
+    >>> [part.tolist() for part in sparse_row(np.array([0.5, -0.01, 0.0, -0.25]), 0.1)]
+    [[0, 3], [0.5, -0.25]]
+    >>> [part.tolist() for part in sparse_row(np.array([0.5, -0.01, 0.0, -0.25]), 0.1, most=1)]
     [[0], [0.5]]
     """
-    kept = np.flatnonzero(np.abs(values) >= max(drop_below, np.finfo(np.float32).tiny))
+    sizes = np.abs(values)
+    kept = np.flatnonzero(sizes >= max(drop_below, np.finfo(np.float32).tiny))
+    if most is not None and len(kept) > most:
+        kept = np.sort(kept[np.argpartition(-sizes[kept], most)[:most]])
     return kept.astype(np.int32), values[kept].astype(np.float32)
 
 

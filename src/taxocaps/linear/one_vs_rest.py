@@ -200,10 +200,11 @@ class _Solver:
     ) -> LinearWeights:
         """Solve problems, see `fit_problems`; `duals` are start values, replaced by what was found, by row."""
         rows: list[SparseRow] = [(np.empty(0, np.int32), np.empty(0, np.float32))] * len(constants)
-        intercept = constants.copy()
+        intercept, config = constants.copy(), self._task.config
+        limits = config.drop_below, max(1, config.max_weights // max(1, len(constants)))
 
         def finish(space: _Space, solved: list[_Descent]) -> list[tuple[SparseRow, float, _Dual]]:
-            found = space.rows(solved, self._task.config.drop_below)
+            found = space.rows(solved, *limits)
             return [(*row, one.dual) for row, one in zip(found, solved, strict=True)]
 
         for part, found in self._solved(problems, duals, finish):
@@ -375,9 +376,9 @@ class _Features:
         return found
 
     @staticmethod
-    def rows(descents: Sequence[_Descent], drop_below: float) -> list[tuple[SparseRow, float]]:
+    def rows(descents: Sequence[_Descent], drop_below: float, most: int) -> list[tuple[SparseRow, float]]:
         """The weights and the intercept of each problem."""
-        return [(sparse_row(one.state[:-1], drop_below), float(one.state[-1])) for one in descents]
+        return [(sparse_row(one.state[:-1], drop_below, most), float(one.state[-1])) for one in descents]
 
 
 class _Products:
@@ -414,16 +415,15 @@ class _Products:
         """The margins of some documents for each problem; [documents, problems]."""
         return np.stack([one.state[documents] for one in descents], axis=1)
 
-    def rows(self, descents: Sequence[_Descent], drop_below: float) -> list[tuple[SparseRow, float]]:
+    def rows(self, descents: Sequence[_Descent], drop_below: float, most: int) -> list[tuple[SparseRow, float]]:
         """The weights and the intercept of each problem: the sums of its support vectors."""
         factors = csr_array(np.stack([one.signs * one.alphas for one in descents]).astype(np.float32))
         weights = csr_array(factors @ self._X)
         weights.sort_indices()
-        kept = np.abs(weights.data) >= max(drop_below, np.finfo(np.float32).tiny)
         found = []
         for start, end, one in zip(weights.indptr[:-1], weights.indptr[1:], descents, strict=True):
-            inside = np.arange(start, end)[kept[start:end]]
-            row = (weights.indices[inside].astype(np.int32), weights.data[inside])
+            kept, values = sparse_row(weights.data[start:end], drop_below, most)
+            row = (weights.indices[start:end][kept].astype(np.int32), values)
             found.append((row, float((one.signs * one.alphas).sum())))
         return found
 
