@@ -28,7 +28,7 @@ LEVEL = 0.005
 
 ABLATION = ("ablation", "control-margin", "paper-weights", "control-p")
 
-NETWORK = ("network-reuters", "network-eurlex", "network-debtags", "network-arxiv")
+NETWORK = ("network-reuters", "weights-reuters", "network-eurlex", "network-debtags", "network-arxiv")
 
 EVIDENCE = ("evidence-reuters", "evidence-eurlex", "evidence-pydocs500")
 
@@ -180,6 +180,7 @@ def page(grid: Mapping[str, Experiment], results: Mapping[str, Result], peers: M
     """The whole page."""
     experiments: list[tuple[Callable[..., Table], str]] = [
         (table3, "reuters"),
+        (table3, "paper-reuters"),
         (table3, "arxiv"),
         (table3, "arxiv-ablation"),
         (table3, "eurlex"),
@@ -196,12 +197,19 @@ def page(grid: Mapping[str, Experiment], results: Mapping[str, Result], peers: M
         transfer.controls([grid[name] for name in transfer.CONTROLS], results).markdown(),
         table5(grid["reuters"], results).markdown(),
         seeds([grid["reuters-seeds"], grid["joined-reuters-seeds"]], results, "The spread between seeds").markdown(),
-        *(seeds([grid[name]], results, grid[name].about).markdown() for name in NETWORK),
+        *(_seeds_or_nothing(grid[name], results) for name in NETWORK),
         ablation(grid, results),
         figure5(),
         figure6(),
     ]
     return "\n".join(parts).rstrip() + "\n"
+
+
+def _seeds_or_nothing(experiment: Experiment, results: Mapping[str, Result]) -> str:
+    """The spread between the seeds of an experiment; one line if none of it was run."""
+    if not any(run.key in results for run in experiment.runs):
+        return f"Not run yet, `{experiment.name}`: {experiment.about}.\n"
+    return seeds([experiment], results, experiment.about).markdown()
 
 
 def main() -> None:
