@@ -103,6 +103,18 @@ def test_an_archive_that_unpacks_to_gigabytes_is_refused(tmp_path, suffix, monke
         list(read_documents(path))
 
 
+@pytest.mark.parametrize("suffix", [".docx", ".xlsx"])
+def test_an_archive_of_a_version_that_does_not_exist_is_refused(tmp_path, suffix):
+    path = tmp_path / f"new{suffix}"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("word/document.xml", b"0")
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\x01\x02") + 6] = 84  # the version needed to extract, in the directory
+    path.write_bytes(content)
+    with pytest.raises((FileError, CorpusError), match=r"cannot be read.*zip file version 8\.4"):
+        list(read_documents(path))
+
+
 def test_a_file_of_many_letters_is_refused(monkeypatch):
     monkeypatch.setattr("taxocaps.corpus.document_files._MOST_LETTERS", 10)
     with pytest.raises(FileError, match="d: has more than 10 characters"):

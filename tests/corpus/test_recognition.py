@@ -50,10 +50,20 @@ def test_a_table_as_a_spreadsheet_writes_it(write):
     first, second = read(path, text_field="Titel,Volltext", labels_field="Thema", id_field="Nr")
     assert first.text == "Öl teurer\nDie Preise für Öl steigen weiter an."
     assert (first.id, second.labels) == ("1", ("Sport",))
-    config = CorpusConfig(labels_field="Thema")
-    assert describe_file(path, config) == (
-        f"{path} (cp1252, cells separated by semicolons): text from 'Volltext', labels from 'Thema' separated by ';'"
+    assert describe_file(path, CorpusConfig()) == (
+        f"{path} (cp1252, cells separated by semicolons): text from 'Titel' and 'Volltext', "
+        "labels from 'Thema' separated by ';'"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [("Beschreibung", "Kategorie"), ("Texte", "Catégories"), ("Texto", "Etiquetas"), ("Inhalt", "SCHLAGWÖRTER")]
+    + [("Contenu", "Mots-clés"), ("Tekst", "Categorieën"), ("Testo", "Categoria"), ("Full text", "Subject headings")],
+)
+def test_columns_may_be_named_in_other_languages(write, text, labels):
+    (document,) = read(write("d.csv", f"Notiz;{labels};{text}\nbis auf weiteres so abgelegt;öl;Öl wird teurer\n"))
+    assert (document.text, document.labels) == ("Öl wird teurer", ("öl",))
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])

@@ -8,6 +8,7 @@ import contextlib
 import csv
 import io
 import json
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
@@ -51,12 +52,29 @@ _USUAL_SEPARATOR = ";"
 _TEXTS = (
     *("text", "body", "content", "full_text", "fulltext", "abstract", "document", "description", "article"),
     *("message", "review", "comment", "question", "summary", "sentence"),
+    *(
+        "texte",
+        "texto",
+        "testo",
+        "tekst",
+        "volltext",
+        "inhalt",
+        "beschreibung",
+        "zusammenfassung",
+        "contenu",
+        "contenido",
+    ),
 )
-_TITLES = ("title", "headline", "heading", "subject")
+_TITLES = ("title", "headline", "heading", "subject", "titel", "titre", "titulo", "titolo", "betreff", "uberschrift")
 _LABELS = (
     *("labels", "label", "categories", "category", "topics", "topic", "tags", "tag", "classes", "class"),
     *("subjects", "subject_headings", "descriptors", "keywords", "genres", "genre", "codes", "code", "subject"),
+    *("kategorien", "kategorie", "schlagworte", "schlagworter", "themen", "thema", "klassen", "klasse"),
+    *("categorie", "etiquettes", "etiquette", "themes", "theme", "sujets", "sujet", "mots_cles", "descripteurs"),
+    *("categorias", "categoria", "etiquetas", "etiqueta", "temas", "tema", "materias", "descriptores"),
+    *("argomenti", "etichette", "categorieen", "trefwoorden", "onderwerpen", "onderwerp"),
 )
+"""Usual names, in English before others; see `_named`."""
 _IDS = ("id", "doc_id", "docid", "document_id", "uid", "guid", "identifier", "key")
 _SHORTEST_TEXT = 20
 """A column that is not known by name holds texts if these have so many characters on average."""
@@ -288,9 +306,14 @@ def _text_field(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _named(names: Iterable[str], wanted: Sequence[str]) -> str | None:
-    """The first of some names that a column has, in any case."""
-    by_name = {name.strip().casefold().replace(" ", "_"): name for name in names if "," not in name}
+    """The first of some names that a column has, in any case, with or without accents, with spaces, `-` or `_`."""
+    by_name = {_without_accents(name.strip().casefold()): name for name in names if "," not in name}
     return next((by_name[name] for name in wanted if name in by_name), None)
+
+
+def _without_accents(name: str) -> str:
+    letters = (letter for letter in unicodedata.normalize("NFKD", name) if not unicodedata.combining(letter))
+    return "".join(letters).replace(" ", "_").replace("-", "_")
 
 
 def _mean_length(values: Iterable[Any]) -> float:

@@ -45,7 +45,7 @@ T = TypeVar("T")
 _TAR = (".tar", ".tar.gz", ".tgz", ".tar.xz")
 _BROKEN = (
     *(zipfile.BadZipFile, tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError, struct.error),
-    *(ValueError, KeyError, IndexError, RuntimeError, NotImplementedError),  # of damaged or encrypted archives
+    *(ValueError, KeyError, IndexError, RuntimeError),  # of damaged or encrypted archives
 )
 _LONGEST_LINE = 2**24
 _LARGEST_FILE = 2**28
