@@ -58,8 +58,15 @@ def test_a_table_as_a_spreadsheet_writes_it(write):
 
 @pytest.mark.parametrize(
     ("text", "labels"),
-    [("Beschreibung", "Kategorie"), ("Texte", "Catégories"), ("Texto", "Etiquetas"), ("Inhalt", "SCHLAGWÖRTER")]
-    + [("Contenu", "Mots-clés"), ("Tekst", "Categorieën"), ("Testo", "Categoria"), ("Full text", "Subject headings")],
+    [
+        *(("Beschreibung", "Kategorie"), ("Texte", "Catégories"), ("Texto", "Etiquetas"), ("Inhalt", "SCHLAGWÖRTER")),
+        *(
+            ("Contenu", "Mots-clés"),
+            ("Tekst", "Categorieën"),
+            ("Testo", "Categoria"),
+            ("Full text", "Subject headings"),
+        ),
+    ],
 )
 def test_columns_may_be_named_in_other_languages(write, text, labels):
     (document,) = read(write("d.csv", f"Notiz;{labels};{text}\nbis auf weiteres so abgelegt;öl;Öl wird teurer\n"))
