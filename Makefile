@@ -29,7 +29,7 @@ demo: .venv/core  ## Train the default model on docstrings, beside a linear SVM,
 	$(BIN)/taxocaps train $(DEMO_FILES) --out $(DEMO)/model --overwrite
 	@echo; echo 'A linear SVM on the same documents, for comparison:'
 	@$(BIN)/taxocaps train $(DEMO_FILES) --model SVM --out $(DEMO)/svm --overwrite
-	@echo; echo 'Where in the Python world do three sentences of the README belong?'
+	@echo; echo 'Where in the Python world do three sentences belong?'
 	@$(BIN)/taxocaps predict $(DEMO)/model --at-least 1 \
 		--text 'Turns every document into a word-order-preserving graph of words, and that into a matrix of word blocks.' \
 		--text 'Compute the shortest path between two nodes of a weighted graph by the algorithm of Dijkstra.' \
@@ -49,8 +49,9 @@ test-slow: .venv/dev  ## What takes longer: the built wheel, large inputs, full 
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m slow -n 2 --dist worksteal
 
 MINUTES ?= 10
+# Damaged files are written and removed by the hundred thousand: in memory, where the system has a place there.
 campaign: .venv/dev  ## Try damaged inputs, faults and kills, each kind for MINUTES=10; SEED=N repeats a campaign, or continues it
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m campaign --campaign-minutes $(MINUTES) $(if $(SEED),--campaign-seed $(SEED)) tests/campaigns
+	$(if $(wildcard /dev/shm),TMPDIR=/dev/shm) OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m campaign --campaign-minutes $(MINUTES) $(if $(SEED),--campaign-seed $(SEED)) tests/campaigns
 
 lint: .venv/dev  ## Format, lint, types, import contracts, and the documentation without a warning
 	$(BIN)/ruff format --check .

@@ -20,7 +20,7 @@ from taxocaps.corpus.readers import (
     CorpusConfig,
     ReadReport,
     Record,
-    check_columns,
+    column_problem,
     format_of,
     line_problem,
     read_documents,
@@ -433,9 +433,9 @@ def test_split_labels_undoes_joining(labels):
 
 def test_columns_need_text_or_tokens():
     config = CorpusConfig().with_usual_names()
-    assert check_columns(["id", "text"], config) is None
-    assert check_columns(["tokens"], config) is None
-    assert "the fields are: none" in check_columns([], config)
+    assert column_problem(["id", "text"], config) is None
+    assert column_problem(["tokens"], config) is None
+    assert "the fields are: none" in column_problem([], config)
 
 
 def test_encoding_problems():

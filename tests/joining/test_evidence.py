@@ -62,9 +62,9 @@ def test_all_features_are_what_a_loop_finds(given):
 
 def test_every_feature_belongs_to_a_kind(given):
     maker, _ = made(given)
-    assert set(maker.groups) == set(maker.features)
+    assert set(maker.kinds) == set(maker.features)
     assert len(maker.rising) == len(maker.features)
-    assert {maker.groups["one"], maker.groups["coverage"]} == {"one", "name"}
+    assert {maker.kinds["one"], maker.kinds["coverage"]} == {"one", "name"}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -72,7 +72,7 @@ def test_a_kind_of_evidence_can_be_left_out(kind, given):
     scores, names, counts, lengths = given
     maker = EvidenceMaker(("one", "two"), CLASSES, 5, without=(kind,))
     pairs = maker.pairs(scores, {} if kind == "name" else names, counts, lengths)
-    assert kind not in maker.groups.values()
+    assert kind not in maker.kinds.values()
     assert pairs.rows.shape[1] == len(maker.features)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from taxocaps.corpus.document import Document
-from taxocaps.corpus.readers import CorpusConfig, Record, check_table, to_document
+from taxocaps.corpus.readers import CorpusConfig, Record, table_problem, to_document
 from taxocaps.corpus.recognition import recognise_rows
 from taxocaps.errors import CorpusError, TaxoCapsError
 
@@ -31,7 +31,7 @@ def frame_documents(frame: Any, config: CorpusConfig | None = None) -> Iterator[
     """
     rows = list(islice(_rows(frame), _RECOGNISED))
     config = recognise_rows(rows, config or CorpusConfig())
-    if problem := check_table(rows[0] if rows else map(str, frame.columns), config):
+    if problem := table_problem(rows[0] if rows else map(str, frame.columns), config):
         raise CorpusError(f"the frame: {problem}")
     for number, row in enumerate(_rows(frame), 1):
         yield to_document(Record(f"row {number} of the frame", row), config)

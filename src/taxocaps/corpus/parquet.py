@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from taxocaps.corpus.document import Document
-from taxocaps.corpus.readers import CorpusConfig, Reader, Record, check_table, location, too_long
+from taxocaps.corpus.readers import CorpusConfig, Reader, Record, location, table_problem, too_long
 from taxocaps.corpus.recognition import AUTO
 from taxocaps.errors import CorpusError, FileError
 from taxocaps.files import COMPRESSIONS, atomic_path, open_binary
@@ -29,7 +29,7 @@ def read_parquet(path: Path, config: CorpusConfig) -> Iterator[Record]:
         try:
             file = pyarrow.parquet.ParquetFile(binary)
             names = file.schema_arrow.names
-            problem = check_table(names, config)
+            problem = table_problem(names, config)
             if problem:
                 raise CorpusError(f"{path}: {problem}")
             columns = names if config.text_field == AUTO else [name for name in names if name in _wanted(config)]

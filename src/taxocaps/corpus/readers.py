@@ -22,17 +22,17 @@ __all__ = [
     "ReadReport",
     "Reader",
     "Record",
-    "check_columns",
-    "check_labels",
-    "check_table",
+    "column_problem",
     "describe_file",
     "documents_of",
     "format_of",
+    "labels_problem",
     "line_problem",
     "location",
     "read_documents",
     "recognised",
     "split_labels",
+    "table_problem",
     "to_document",
     "too_long",
 ]
@@ -336,7 +336,7 @@ def too_long(config: CorpusConfig) -> str:
     return f"more than {config.longest_record:,} characters; to read it, raise {config.key('longest_record')}"
 
 
-def check_columns(names: Iterable[str], config: CorpusConfig) -> str | None:
+def column_problem(names: Iterable[str], config: CorpusConfig) -> str | None:
     """The problem with the field names of a record or table, which needs the text or tokens, or None."""
     found = list(names)
     missing = [name for name in config.text_fields if name not in found]
@@ -348,7 +348,7 @@ def check_columns(names: Iterable[str], config: CorpusConfig) -> str | None:
     )
 
 
-def check_labels(path: Path, config: CorpusConfig, *, only_tables: bool = False) -> str | None:
+def labels_problem(path: Path, config: CorpusConfig, *, only_tables: bool = False) -> str | None:
     """The problem with a file whose documents should carry labels if none of its fields holds any, or None.
 
     Args:
@@ -364,7 +364,7 @@ def check_labels(path: Path, config: CorpusConfig, *, only_tables: bool = False)
     return f"{lost}; the fields are: {_listed(names)}; name the right one: --labels-field"
 
 
-def check_table(names: Iterable[str], config: CorpusConfig) -> str | None:
+def table_problem(names: Iterable[str], config: CorpusConfig) -> str | None:
     """The problem with the columns of a table, which needs those that are kept or hold ids, too, or None."""
     found = list(names)
     lost = [name for name in config.kept_fields if name not in found]
@@ -375,7 +375,7 @@ def check_table(names: Iterable[str], config: CorpusConfig) -> str | None:
             f"no field '{config.id_field}' with the ids; the fields are: {_listed(found)}; "
             f"{_meant(config.id_field, found)}name the right one: --id-field"
         )
-    return check_columns(found, config)
+    return column_problem(found, config)
 
 
 _USUAL_ID = "id"
@@ -402,7 +402,7 @@ def to_document(record: Record, config: CorpusConfig) -> Document:
     fields, names = record.fields, config.text_fields
     has_text = fields.keys() >= set(names)
     try:
-        problem = record.problem or (None if has_text else check_columns(fields, config))
+        problem = record.problem or (None if has_text else column_problem(fields, config))
         if problem:
             raise ValueError(problem)
         tokens = _tokens(fields.get(config.tokens_field), config.tokens_field)

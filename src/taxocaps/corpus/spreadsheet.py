@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from taxocaps.corpus.readers import CorpusConfig, Reader, Record, check_table, location
+from taxocaps.corpus.readers import CorpusConfig, Reader, Record, location, table_problem
 from taxocaps.errors import CorpusError, FileError
 from taxocaps.files import COMPRESSIONS
 from taxocaps.registry import import_extra
@@ -41,7 +41,7 @@ def _records(path: Path, sheet: Any, config: CorpusConfig) -> Iterator[Record]:
     sheet.reset_dimensions()  # what a file says of its own size may be wrong, and absurd
     number, header = next(_rows(path, sheet), (1, ()))
     names = ["" if cell is None else str(cell).strip() for cell in header]
-    if names and (problem := check_table(names, config)):
+    if names and (problem := table_problem(names, config)):
         raise CorpusError(f"{location(path, 'row', number)}: {problem}")
     for row_number, row in _rows(path, sheet, number + 1, len(names)):
         cells = {name: _value(cell) for name, cell in zip(names, row, strict=False) if name}

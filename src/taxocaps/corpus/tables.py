@@ -12,9 +12,9 @@ from taxocaps.corpus.readers import (
     CorpusConfig,
     Reader,
     Record,
-    check_table,
     line_problem,
     location,
+    table_problem,
     too_long,
 )
 from taxocaps.corpus.recognition import AUTO
@@ -141,7 +141,7 @@ def _header_problem(names: list[str], config: CorpusConfig) -> str | None:
     twice = [name for name, count in Counter(names).items() if name and count > 1]
     if twice:
         return f"the header contains {twice[0]!r} twice; rename one of the columns"
-    return check_table(names, config)
+    return table_problem(names, config)
 
 
 def _fields(cells: dict[str, Any], config: CorpusConfig) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import platform
 import sysconfig
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from taxocaps.corpus.document import Dataset, Document
 from taxocaps.errors import CorpusError
+from taxocaps.progress import Progress, silent
 from taxocaps.taxonomy.tree import Taxonomy
 
 __all__ = ["PACKAGES", "ROOT", "STANDARD_LIBRARY", "Docstring", "load", "package_folder", "read_docstrings"]
@@ -72,7 +73,7 @@ def load(
     min_documents: int = 25,
     packages: Sequence[str] = PACKAGES,
     *,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress = silent,
 ) -> Dataset:
     """Build the corpus from the installed source files; the same files always give the same corpus.
 
@@ -83,7 +84,7 @@ def load(
         min_words: Shorter docstrings are skipped.
         min_documents: Labels with fewer documents are removed; their documents keep the ancestors.
         packages: Top-level packages, "python" for the standard library; those not installed are skipped.
-        progress: Called with the number of packages read and their total.
+        progress: Told how many packages are read.
 
     Raises:
         CorpusError: If no documents are left.
@@ -92,8 +93,7 @@ def load(
     found: list[Docstring] = []
     for number, name in enumerate(installed, 1):
         found += read_docstrings(name, min_words)
-        if progress:
-            progress(number, len(installed))
+        progress("reading packages", number, len(installed))
     documents = _drop_rare(_merge(found), min_documents)
     if not documents:
         raise CorpusError(

@@ -1,6 +1,7 @@
 """Twelve tiny documents under a taxonomy of three levels, for tests and documentation."""
 
 from taxocaps.corpus.document import Dataset, Document
+from taxocaps.progress import Progress, silent
 from taxocaps.taxonomy.tree import Taxonomy
 
 __all__ = ["load"]
@@ -112,8 +113,11 @@ _DOCUMENTS = (
 )
 
 
-def load() -> Dataset:
+def load(*, progress: Progress = silent) -> Dataset:
     """The documents in the splits "train" (8), "dev" (2) and "test" (2); labels include their ancestors.
+
+    Args:
+        progress: Told how many documents there are.
 
     >>> {split: len(documents) for split, documents in load().splits.items()}
     {'train': 8, 'dev': 2, 'test': 2}
@@ -121,6 +125,7 @@ def load() -> Dataset:
     splits: dict[str, list[Document]] = {}
     for split, name, labels, text in _DOCUMENTS:
         splits.setdefault(split, []).append(Document(text=text, id=name, labels=labels, split=split))
+    progress("reading documents", len(_DOCUMENTS), len(_DOCUMENTS))
     return Dataset(
         name="toy",
         splits={split: tuple(documents) for split, documents in splits.items()},

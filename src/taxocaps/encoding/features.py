@@ -1,6 +1,6 @@
 """The features of bags by compiled code: which there are in a corpus, and how often documents have those of a bag.
 
-The same as by the plain loops of `bag`, for many words at a time.
+The same counts as by numpy in `bag`, for many words at a time.
 """
 
 import secrets

@@ -304,8 +304,11 @@ class _StoreWriter:
 
     def __init__(self, folder: Path, encoder: DocumentEncoder, words: Iterable[Tokens], cache: Path | None) -> None:
         self.documents = 0
-        slow = {name: one for name, one in encoder.encoders.items() if one.is_slow and cache is not None}
-        self._slow = {name: _SlowChunks(cache / name, one) for name, one in slow.items() if cache is not None}
+        self._slow = (
+            {}
+            if cache is None
+            else {name: _SlowChunks(cache / name, one) for name, one in encoder.encoders.items() if one.is_slow}
+        )
         self._raw = 0
         self._folder, self._encoder, self._chunks = folder, encoder, words
         self._stored = {name: one for name, one in encoder.encoders.items() if one.stored}

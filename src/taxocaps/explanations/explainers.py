@@ -106,7 +106,7 @@ def explain_joined(scorer: Any, document: EncodedDocuments, columns: Sequence[in
     said = scorer.member_scores(document)
     pairs = scorer.pairs(document, said)
     found = scorer.trees.contributions(pairs.rows)  # [pairs, features]
-    kinds = list(scorer.evidence.groups.values())
+    kinds = list(scorer.evidence.kinds.values())
     row_of = {int(label): row for row, label in enumerate(pairs.labels)}
     evidence = []
     for column in columns:

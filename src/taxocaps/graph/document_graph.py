@@ -62,7 +62,7 @@ class GraphOfWords:
         Args:
             tokens: The kept words of the document in order, as the text pipeline gives them.
             sentence_ends: The number of words up to the end of each sentence; used with `sentence_bound` only.
-            config: The options; by default those of the paper.
+            config: The options; by default those of `GraphConfig`.
         """
         self.tokens = tuple(tokens)
         self.config = config or GraphConfig()

@@ -18,7 +18,7 @@ __all__ = ["KINDS", "RESERVED", "EvidenceMaker", "Pairs"]
 Dense = NDArray[np.float32]
 
 _TOGETHER = "members together"
-_GROUPS: Mapping[str, str] = {
+_KIND_OF: Mapping[str, str] = {
     "mean": _TOGETHER,
     **dict.fromkeys(("to best", "best", "second", "rank"), "rank"),
     "frequency": "frequency",
@@ -28,10 +28,10 @@ _GROUPS: Mapping[str, str] = {
 }
 """The kind of each feature that is no member."""
 
-KINDS = tuple(dict.fromkeys(kind for kind in _GROUPS.values() if kind != _TOGETHER))
+KINDS = tuple(dict.fromkeys(kind for kind in _KIND_OF.values() if kind != _TOGETHER))
 """The kinds of evidence besides the scores of members."""
 
-RESERVED = frozenset((*_GROUPS, *_GROUPS.values()))
+RESERVED = frozenset((*_KIND_OF, *_KIND_OF.values()))
 """Names that no member may have."""
 
 _FURTHER = 10
@@ -85,15 +85,15 @@ class EvidenceMaker:
         return int(np.ceil(3 * labels.nnz / max(1, labels.shape[0]))) + _FURTHER
 
     @cached_property
-    def groups(self) -> Mapping[str, str]:
+    def kinds(self) -> Mapping[str, str]:
         """The kind of evidence of each feature: a member, `members together` or one of `KINDS`."""
-        kinds = {**{member: member for member in self.members}, **_GROUPS}
+        kinds = {**{member: member for member in self.members}, **_KIND_OF}
         return {feature: kind for feature, kind in kinds.items() if kind not in self.without}
 
     @property
     def features(self) -> tuple[str, ...]:
         """The names of the columns of `Pairs.rows`."""
-        return tuple(self.groups)
+        return tuple(self.kinds)
 
     @property
     def rising(self) -> list[bool]:
@@ -150,7 +150,7 @@ class EvidenceMaker:
         return found
 
     def _relatives(self, labels: NDArray[np.int64]) -> tuple[Related, ...]:
-        """The parents, children and siblings of some labels; of each, siblings are among the first children."""
+        """The parents, children and siblings of some labels; of each parent, the first children are looked at."""
         parents = _related(self._parents, labels)
         rows, siblings = _related(self._children, parents.others)
         pairs = parents.pairs[rows]

@@ -1,4 +1,4 @@
-"""The network over words-matrices: word vectors, two row layers, a head (paper section 3)."""
+"""The network over words-matrices: word vectors, row layers, a head (paper section 3)."""
 
 from collections.abc import Callable
 from typing import Annotated, ClassVar, Literal

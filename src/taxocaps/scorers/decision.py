@@ -358,7 +358,7 @@ def apply_hierarchy(chosen: NDArray[np.bool_], hierarchy: Hierarchy, classes: Cl
     Args:
         chosen: bool [documents, L].
         hierarchy: `add-ancestors`, `drop-orphans` (from the top down, labels none of whose parents are chosen), or
-            anything else to leave them.
+            `as-is` to leave them.
         classes: The labels of the columns.
 
     Returns:

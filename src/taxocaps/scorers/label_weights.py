@@ -10,7 +10,7 @@ __all__ = ["LabelNearness"]
 
 
 class LabelNearness(nn.Module):
-    """The weight alpha of negative labels: small for a label that is near one of the document's own.
+    """How near labels are to one another, and the weight alpha of negatives that follows from it.
 
     By the taxonomy alone, as in the paper, the nearness of two labels is the cosine of their vectors. Documents with
     several labels show which of these really come together. With them, the nearness of label k to label t is

@@ -146,8 +146,8 @@ class NetworkScorer(Scorer):
         held_out = None if validation is None else self.inputs(validation.documents)
         if known is not None and folds is not None:
             # Not earlier: by now all options are known to be good, and there is something to keep for a resumed run.
-            logits = self._fit_linear(known, folds, context)  # [documents, L]
-            self._set_prior(known)
+            logits, calibration = self._fit_linear(known, folds, context)  # [documents, L]
+            self._set_prior(known, calibration)
             inputs = replace(inputs, linear=logits[: len(training)])
             held_out = None if held_out is None else replace(held_out, linear=logits[len(training) :])
         self._validation_inputs = held_out
@@ -286,14 +286,15 @@ class NetworkScorer(Scorer):
             return np.zeros(len(known), np.int64)
         return document_folds(known, LinearModelConfig().folds, self.seed)
 
-    def _fit_linear(self, known: Examples, folds: NDArray[np.int64], context: FitContext) -> NDArray[np.float32]:
-        """Fit the linear model; returns its out-of-fold logits, [documents, L]."""
+    def _fit_linear(
+        self, known: Examples, folds: NDArray[np.int64], context: FitContext
+    ) -> tuple[NDArray[np.float32], Calibration]:
+        """Fit the linear model; returns its out-of-fold logits, [documents, L], and their calibration."""
         assert self.linear is not None
-        self._calibration = Calibration()
         if self.start is not None and self.start.linear is not None:  # of new labels it says how frequent they are
             self.linear.start, self.linear.origins = self.start.linear, self.origins
             self.linear.take_start(known)
-            return _linear_logits(self.linear.scores(known.documents))
+            return _linear_logits(self.linear.scores(known.documents)), Calibration()
         try:
             beside = replace(context.called("linear model").within("linear"), watch=None)
             scores = self.linear.cross_fit(known, folds, beside).scores
@@ -303,12 +304,11 @@ class NetworkScorer(Scorer):
                 "give more text, or set prior.kind to none"
             ) from error
         held_out = HeldOut.of_folds(known.labels, scores, folds)
-        self._calibration = fit_calibration(held_out, count_labels(known.labels))
-        return _linear_logits(scores)
+        return _linear_logits(scores), fit_calibration(held_out, count_labels(known.labels))
 
-    def _set_prior(self, known: Examples) -> None:
+    def _set_prior(self, known: Examples, calibration: Calibration) -> None:
         """Initialize the prior: with the calibration of the linear model, or as the scorer to start from has it."""
-        counts, calibration = count_labels(known.labels), self._calibration
+        counts = count_labels(known.labels)
         curves = (np.broadcast_to(values, counts.shape) for values in (calibration.slopes, calibration.intercepts))
         slopes, intercepts = (torch.tensor(np.ascontiguousarray(values)) for values in curves)
         prior = self.objective.prior

@@ -21,8 +21,8 @@ __all__ = ["VIRTUAL_ROOT", "Taxonomy", "TaxonomyStatistics", "build_taxonomy"]
 Neighbours = Mapping[str, tuple[str, ...]]
 V = TypeVar("V")
 
-_CACHED = 1_000
 _MOST_SHOWN = 100
+_CACHED = 1_000
 """Longer lists of ancestors or paths are not cached: memory would grow with the square of the length of a chain."""
 
 

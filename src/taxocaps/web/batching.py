@@ -59,9 +59,9 @@ class Batcher:
     """Collects jobs and processes them in batches, in a thread of its own.
 
     A batch starts as soon as the thread is free and has all documents that wait to be labelled, up to a limit: one
-    client alone never waits for others, and many fill the batches. Jobs that are processed alone, explanations, have a
-    queue of their own: they are done one at a time when nothing else waits or they have waited long, since one takes as
-    long as labelling hundreds of documents.
+    client alone never waits for others, and many fill the batches. Explanations and rankings have a queue of their
+    own: they are done one at a time when nothing else waits or they have waited long, since one takes as long as
+    labelling hundreds of documents.
 
     The queues belong to the event loop, so they need no lock, and all answers of a batch reach it in one step.
     """

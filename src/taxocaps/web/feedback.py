@@ -14,7 +14,7 @@ from taxocaps.feedback.store import Correction, Event, FeedbackStore, Status, Su
 from taxocaps.web import schemas
 from taxocaps.web.limits import ServeConfig, check_lengths
 from taxocaps.web.observability import error_entry, write_entry
-from taxocaps.web.responses import ApiError, json_bytes
+from taxocaps.web.responses import ApiError, json_bytes, json_response
 from taxocaps.workflows.serve import RankJob, ServedModel, make_document
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def feedback_routes(service: "Service", errors: Callable[..., Any]) -> APIRouter
         model = service.model(body.model)  # type: ignore[attr-defined]
         corrections = _corrections(body.corrections, model, service.config)  # type: ignore[attr-defined]
         events = await service.desk(model).run(lambda store: store.add(corrections))
-        return _response({"model": model.name, "events": _plain(events)})
+        return json_response({"model": model.name, "events": _plain(events)})
 
     @router.get("/feedback", response_model=schemas.FeedbackResponse, responses=errors(404, 503))
     async def events(
@@ -107,7 +107,7 @@ def feedback_routes(service: "Service", errors: Callable[..., Any]) -> APIRouter
         """What reviewers have said, in the order in which it came."""
         found = service.model(model)
         events = await service.desk(found).run(lambda store: store.events(after, limit, document))
-        return _response({"model": found.name, "events": _plain(events)})
+        return json_response({"model": found.name, "events": _plain(events)})
 
     @router.get("/queue", response_model=schemas.QueueResponse, responses=errors(404, 503))
     async def queue(
@@ -138,7 +138,7 @@ def feedback_routes(service: "Service", errors: Callable[..., Any]) -> APIRouter
         documents = tuple(make_document(dict(one), str(number)) for number, one in enumerate(given, 1))
         ranking = await service.rank(model, RankJob(documents))
         await desk.run(lambda store: store.enqueue(ranking))
-        return _response({"model": model.name, "documents": len(documents)})
+        return json_response({"model": model.name, "documents": len(documents)})
 
     return router
 
@@ -191,7 +191,3 @@ def _reason(suggestion: Suggestion, model: ServedModel) -> dict[str, Any]:
     label = suggestion.label
     name = None if label is None else model.names.get(label, label)
     return {"label": label, "name": name, "score": round(suggestion.score, 6), "doubt": round(suggestion.doubt, 3)}
-
-
-def _response(content: Any) -> Response:
-    return Response(json_bytes(content), media_type="application/json")

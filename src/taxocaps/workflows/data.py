@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -182,8 +181,7 @@ def _load(name: str, source: Path | None, options: Mapping[str, Any], check: boo
         raise ConfigError(f"{name} needs a source: the folder with {entry.files}")
     if entry.files:
         return load(source, check=check, progress=progress, **given)  # type: ignore[no-any-return]
-    watch = {"progress": partial(progress, "reading packages")} if name == "pydocs" else {}
-    return load(**watch, **given)  # type: ignore[no-any-return]
+    return load(progress=progress, **given)  # type: ignore[no-any-return]
 
 
 def _watched(documents: "Sequence[Document]", split: str, progress: Progress) -> "Iterator[Document]":

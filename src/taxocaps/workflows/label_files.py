@@ -116,8 +116,9 @@ def staged(url: str, *, overwrite: bool) -> Iterator[str]:
 
 def as_json(prediction: Prediction, id: str | None, kept: Mapping[str, Any] | None = None) -> str:
     """A document's line of JSONL: its id, the fields that are kept of it, its labels."""
-    found = {**prediction.as_dict(), "id": id}
-    return json.dumps({"id": found.pop("id"), **(kept or {}), **found}, ensure_ascii=False, default=str) + "\n"
+    found = prediction.as_dict()
+    del found["id"]
+    return json.dumps({"id": id, **(kept or {}), **found}, ensure_ascii=False, default=str) + "\n"
 
 
 def check_kept(kept: Iterable[str]) -> None:

@@ -17,7 +17,6 @@ from taxocaps.taxonomy.embedding import THRESHOLDS, LabelVectorsConfig, Reconstr
 from taxocaps.taxonomy.readers import read_taxonomy
 from taxocaps.taxonomy.tree import Taxonomy
 from taxocaps.taxonomy.walks import WalkConfig, WalkKind
-from taxocaps.workflows.taxonomy import TaxonomyOptions
 
 __all__ = ["EmbedConfig", "EmbedReport", "ReconstructReport", "WalkResult", "embed_taxonomy", "reconstruct_taxonomy"]
 
@@ -81,7 +80,6 @@ def embed_taxonomy(
     file: Path,
     out: Path,
     config: EmbedConfig | None = None,
-    options: TaxonomyOptions | None = None,
     *,
     seed: int = 0,
     progress: Progress = silent,
@@ -89,7 +87,7 @@ def embed_taxonomy(
     """Learn label vectors and write them as `.npz` with `words` (the labels) and `vectors`, or as `.tsv`."""
     if out.suffix not in (".npz", ".tsv"):
         raise ConfigError(f"{out}: label vectors are written as .npz or .tsv; got {out.suffix!r}")
-    taxonomy = read_taxonomy(file, **vars(options or TaxonomyOptions()))
+    taxonomy = read_taxonomy(file)
     vectors = _train(taxonomy, config or EmbedConfig(), seed, "learning label vectors", progress)
     with atomic_path(out) as part:
         if out.suffix == ".npz":
@@ -105,7 +103,6 @@ def embed_taxonomy(
 def reconstruct_taxonomy(
     file: Path,
     config: EmbedConfig | None = None,
-    options: TaxonomyOptions | None = None,
     *,
     kinds: Sequence[WalkKind] = KINDS,
     seeds: int = 5,
@@ -115,7 +112,7 @@ def reconstruct_taxonomy(
     """Learn vectors from each kind of walk, with several seeds, and read the edges of the taxonomy back from them."""
     if plot is not None:
         _check_plot(plot)
-    taxonomy = read_taxonomy(file, **vars(options or TaxonomyOptions()))
+    taxonomy = read_taxonomy(file)
     config, results = config or EmbedConfig(), []
     for kind in kinds:
         chosen = config.replace(walks=config.walks.replace(kind=kind))

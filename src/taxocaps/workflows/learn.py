@@ -29,6 +29,7 @@ from taxocaps.scorers.model import FittedModel
 from taxocaps.scorers.persistence import load_model, save_model
 from taxocaps.workflows.config import RunConfig, files_and_options, refuse_both, resolve_run_config
 from taxocaps.workflows.folders import WorkFolder, read_versions
+from taxocaps.workflows.parts import part_of
 from taxocaps.workflows.train import add_pages, like_model
 from taxocaps.workflows.trained_on import Corrections, HeldOutRows, TrainedOn, read_trained_on, write_trained_on
 from taxocaps.workflows.training_data import TrainFiles, TrainingData
@@ -355,17 +356,12 @@ class _Learner:
         else:
             everything, lists = self._data.labelled("train")
             listed = list(lists)
-            documents, labels = _selected(everything, judged), [listed[row] for row in judged.tolist()]
+            documents, labels = part_of(everything, judged), [listed[row] for row in judged.tolist()]
         if not len(documents):
             return None
         truth = [tuple(found or ()) for found in labels]
         given = ((self._start, self._start.own_scores(documents)), (model, own))
         return compare(truth, *(_labels(one, documents, scores, truth) for one, scores in given), on=on)
-
-
-def _selected(documents: EncodedDocuments, rows: NDArray[np.int64]) -> EncodedDocuments:
-    listed = list(documents.documents)
-    return replace(documents.select(rows), documents=[listed[row] for row in rows.tolist()])
 
 
 def _labels(
@@ -399,19 +395,19 @@ def compare(
     true, *given = (label_matrix(lists, names) for lists in (truth, before, after))
     carried = count_labels(true) > 0
     metrics = [flat_metrics(true, found, averaged=carried) for found in given]
-    pulls = [_pulls(true, found) for found in given]
-    error = float(np.sqrt(np.square(pulls[1] - pulls[0]).sum()))
+    influences = [_influences(true, found) for found in given]
+    error = float(np.sqrt(np.square(influences[1] - influences[0]).sum()))
     earlier, later = (Quality(one.micro.f1, one.macro.f1) for one in metrics)
     return Comparison(on, len(truth), earlier, later, error)
 
 
-def _pulls(truth: csr_array, given: csr_array) -> NDArray[np.float64]:
+def _influences(truth: csr_array, given: csr_array) -> NDArray[np.float64]:
     """The influence of each document on the micro-F1, from which its variance follows (delta method)."""
     counts = document_counts(truth, given)
-    hits, all = 2.0 * counts.true_positives, (counts.predicted + counts.actual).astype(np.float64)
-    total = max(all.sum(), 1.0)
-    pulls: NDArray[np.float64] = (hits - hits.sum() / total * all) / total
-    return pulls
+    hits, labels = 2.0 * counts.true_positives, (counts.predicted + counts.actual).astype(np.float64)
+    total = max(labels.sum(), 1.0)
+    influences: NDArray[np.float64] = (hits - hits.sum() / total * labels) / total
+    return influences
 
 
 def _save(found: _Learned, data: TrainingData, target: WorkFolder, work: Path) -> None:

@@ -176,15 +176,15 @@ def predict_file(  # noqa: PLR0913 - a front door: each argument stands for itse
     Args:
         model: The folder of a model, or a fitted classifier.
         source: Files in any format, folders, patterns, URLs, or a store; `-` for standard input.
-        output: A file (`.parquet`, or JSONL, compressed if it ends in `.gz`, `.xz` or `.zst`); a folder, with a slash
-            at the end or without a suffix; a URL of either; or `-` for standard output.
+        output: A file (`.parquet`, `.csv`, `.json`, or JSONL, compressed if it ends in `.gz`, `.xz` or `.zst`); a
+            folder, with a slash at the end or without a suffix; a URL of either; or `-` for standard output.
         options: Which labels documents get.
         corpus: How to read the documents, and which of their fields are written with the labels.
         jobs: The number of processes, or of actors; by default one per core. Input of one shard is done in this
             process.
         engine: `processes` of this machine, or `ray`: actors of a Ray cluster.
         address: The address of the cluster, such as `auto`; by default one is started on this machine.
-        format: The format of a folder, `jsonl` or `parquet`.
+        format: The format; by default as the suffix says, and JSONL in a folder.
         overwrite: Start over if another run was interrupted, or has filled the folder.
         trust_code: Whether code that the model names may be run.
         progress: Told how many documents are done, how fast, and how long it will take.

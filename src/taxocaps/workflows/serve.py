@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -60,8 +60,6 @@ _EXAMPLES, _LONGEST_EXAMPLE = 5, 5_000
 class LabelJob:
     """Documents of one client, each with an id, and which labels they get."""
 
-    is_alone: ClassVar[bool] = False
-
     documents: tuple[Document, ...]
     options: DecisionOptions = field(default_factory=DecisionOptions)
 
@@ -79,8 +77,6 @@ class ExplainJob:
         most_words: With more words than these it is refused, for each distinct word costs a pass of the network.
     """
 
-    is_alone: ClassVar[bool] = True
-
     document: Document
     options: ExplainOptions = field(default_factory=ExplainOptions)
     most_words: int = 2_000
@@ -93,8 +89,6 @@ class ExplainJob:
 class RankJob:
     """Documents that are to be reviewed: what the model suggests, and in which order they are worth a look."""
 
-    is_alone: ClassVar[bool] = True
-
     documents: tuple[Document, ...]
 
     def __len__(self) -> int:
@@ -105,7 +99,7 @@ Ranking = tuple[tuple[Document, Suggestion], ...]
 """Documents in the order in which they are worth reviewing, with what the model says about them."""
 
 Job = LabelJob | ExplainJob | RankJob
-"""What clients want. Jobs that are not alone are answered together."""
+"""What clients want. Label jobs are answered together, others one at a time."""
 
 Answer = tuple[Prediction, ...] | Explanation | Ranking | Exception
 """What becomes of a job: the labels of its documents, their explanation or order, or why there is none."""
@@ -119,7 +113,7 @@ class ServedModel:
         name: By which clients ask for it.
         card: What it is and how good it is.
         taxonomy: Its labels.
-        answer: Answers either one job or some that are not alone; to be called by one thread at a time.
+        answer: Answers one job, or several label jobs together; to be called by one thread at a time.
         folder: Where it was loaded from.
         corpus: How files are read for it: if nothing else is said, from the fields that it was trained on.
         feedback: The file in which corrections of its labels are stored, if they are.
@@ -286,7 +280,7 @@ def answer_jobs(model: FittedModel, jobs: Sequence[Job], version: str = "") -> l
 
     Args:
         model: The model.
-        jobs: What was asked: one job, or some that are not alone.
+        jobs: What was asked: one job, or several label jobs.
         version: The version of the model.
     """
     try:

@@ -11,7 +11,7 @@ import numpy as np
 
 from taxocaps.corpus import shards
 from taxocaps.corpus.document import Document
-from taxocaps.corpus.readers import CorpusConfig, ReadReport, check_labels, describe_file, read_documents
+from taxocaps.corpus.readers import CorpusConfig, ReadReport, describe_file, labels_problem, read_documents
 from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
 from taxocaps.encoding.store import is_store, open_store, read_manifest
 from taxocaps.errors import CorpusError
@@ -182,9 +182,9 @@ def recognised_lines(given: Input, corpus: CorpusConfig | None = None, *, unusua
 
 
 def label_problem(given: Any, corpus: CorpusConfig | None = None, *, only_tables: bool = False) -> str | None:
-    """The problem with a file none of whose fields holds labels, see `check_labels`; None for all that is no file."""
+    """The problem with a file none of whose fields holds labels, see `labels_problem`; None for all that is no file."""
     is_file = isinstance(given, Path) and not is_store(given)
-    return check_labels(given, corpus or CorpusConfig(), only_tables=only_tables) if is_file else None
+    return labels_problem(given, corpus or CorpusConfig(), only_tables=only_tables) if is_file else None
 
 
 def listed_documents(path: Path, corpus: CorpusConfig | None = None) -> Iterator[Document]:

@@ -5,7 +5,6 @@ import os
 import shutil
 import time as clock
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import count, takewhile
 from pathlib import Path
@@ -107,12 +106,12 @@ def tune(  # noqa: PLR0913 - a front door: each argument stands for itself
     wanted = trials if trials is not None or deadline is not None else _TRIALS
     is_local = engine != "ray"
     workers = Engine(engine, 1 if jobs is None and is_local else jobs, address)
-    with _claimed(task, overwrite):
-        _encode(task, config, progress, tell)
-        threads = max(1, (os.cpu_count() or 1) // workers.processes) if is_local else 1
-        runner = _Runner(task, wanted, deadline, threads, progress if is_local and workers.jobs == 1 else None)
-        _run(runner, workers, progress)
-        return _finish(task, wanted)
+    _claim(task, overwrite)
+    _encode(task, config, progress, tell)
+    threads = max(1, (os.cpu_count() or 1) // workers.processes) if is_local else 1
+    runner = _Runner(task, wanted, deadline, threads, progress if is_local and workers.jobs == 1 else None)
+    _run(runner, workers, progress)
+    return _finish(task, wanted)
 
 
 _BESIDE = (
@@ -224,8 +223,7 @@ class _JournalLock:
         self._lock.release()
 
 
-@contextmanager
-def _claimed(task: _Task, overwrite: bool) -> Iterator[None]:
+def _claim(task: _Task, overwrite: bool) -> None:
     """Make the folder of the search, or check that an existing one belongs to the same search."""
     path = task.out / "search.json"
     if task.out.exists() and not path.exists() and any(one.name != ".tuning" for one in task.out.iterdir()):
@@ -243,7 +241,6 @@ def _claimed(task: _Task, overwrite: bool) -> Iterator[None]:
             _clear(task)
         with atomic_text(path) as file:
             json.dump(wanted, file, indent=2)
-    yield
 
 
 def _clear(task: _Task) -> None:
