@@ -35,6 +35,8 @@ def test_a_review_goes_out_and_into_another_store(run, store, tmp_path):
 def test_what_cannot_be_written_or_read(run, check_refused, tmp_path, store, toy_model):
     out = tmp_path / "corrections.jsonl"
     check_refused(run("feedback", "export", tmp_path / "nothing", "-o", out), "nothing")
+    check_refused(run("feedback", "import", tmp_path / "nothing", store), "no model is there", "nothing.sqlite")
+    assert not (tmp_path / "nothing").exists()
     check_refused(run("feedback", "export", toy_model, "-o", out), "there is no feedback")
     check_refused(run("feedback", "export", store, "-o", store), str(store))
     check_refused(run("feedback", "import", store, store), str(store))

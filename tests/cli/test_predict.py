@@ -73,12 +73,27 @@ def test_which_labels(run, toy_model):
     assert set(labels("--threshold", "1", "--at-least", "1", "--hierarchy", "add-ancestors")) >= set(best)
 
 
+OLD = '{"id": "1", "labels": []}\n'
+
+
+def test_a_file_of_documents_is_not_replaced_by_labels(check_refused, run, toy_model, tmp_path):
+    path, output = tmp_path / "a.jsonl", tmp_path / "train.jsonl"
+    path.write_text(json.dumps({"text": TEXT}) + "\n")
+    kept = json.dumps({"text": TEXT, "labels": ["sport"]}) + "\n"
+    output.write_text(kept)
+    check_refused(run("predict", toy_model, path, "-o", output), "train.jsonl: exists", "--overwrite")
+    assert output.read_text() == kept
+    for _ in range(2):  # labels may be replaced by others
+        assert run("predict", toy_model, path, "-o", output, "--overwrite", "--quiet")[0] == 0
+    assert run("predict", toy_model, path, "-o", output, "--quiet", "--top-k", "1")[0] == 0
+
+
 def test_a_broken_record(check_refused, run, toy_model, tmp_path):
     path, output = tmp_path / "a.jsonl", tmp_path / "labels.jsonl"
     path.write_text(json.dumps({"text": TEXT}) + "\nbroken\n")
-    output.write_text("old\n")
+    output.write_text(OLD)
     check_refused(run("predict", toy_model, path, "-o", output, "--quiet"), "a.jsonl, line 2", "--on-error skip")
-    assert output.read_text() == "old\n"
+    assert output.read_text() == OLD
     code, _, err = run("predict", toy_model, path, "-o", output, "--on-error", "skip")
     assert code == 0
     assert "skipped: " in err
@@ -246,5 +261,5 @@ def test_what_was_recognised_is_said(run, toy_model, tmp_path):
     (tmp_path / "d.csv").write_bytes("Titel;Inhalt\nTor;Der Stürmer traf für seinen Verein.\n".encode("cp1252"))
     code, out, err = run("predict", toy_model, tmp_path / "d.csv")
     assert (code, json.loads(out)["id"]) == (0, "1")
-    assert err == f"{tmp_path / 'd.csv'} (cp1252, cells separated by semicolons): text from 'Inhalt'\n"
+    assert err == f"{tmp_path / 'd.csv'} (cp1252, cells separated by semicolons): text from 'Titel' and 'Inhalt'\n"
     assert run("predict", toy_model, tmp_path / "d.csv", "--quiet")[2] == ""

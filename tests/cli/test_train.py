@@ -118,6 +118,12 @@ def test_labels_outside_the_taxonomy_are_told(check_refused, train, tmp_path):
     )
 
 
+def test_documents_whose_labels_are_all_dropped_are_refused(check_refused, train, tmp_path):
+    (tmp_path / "strange.jsonl").write_text(GOOD.replace("Sport", "Sprot") + '{"text": "none", "labels": []}\n')
+    refused = train("--quiet", "--unknown-labels", "drop", documents=tmp_path / "strange.jsonl")
+    check_refused(refused, "strange.jsonl: no document is left with a label", "'Sprot'", "--unknown-labels add")
+
+
 def test_a_label_that_is_several_names_the_separator(check_refused, train, run, tmp_path):
     (tmp_path / "several.jsonl").write_text(GOOD.replace("Sport", "Sport / Tennis"))
     refused = train("--quiet", documents=tmp_path / "several.jsonl")

@@ -35,6 +35,8 @@ def test_a_port_in_use_and_a_host_that_is_none():
         port = other.getsockname()[1]
         with pytest.raises(ConfigError, match=rf"cannot serve at 127\.0\.0\.1, port {port}: Address already in use"):
             bind("127.0.0.1", port)
+    with bind("127.0.0.1", 0) as first, pytest.raises(ConfigError, match="Address already in use"):
+        bind("127.0.0.1", first.getsockname()[1])  # before a server runs on the other
     for host in ("no such host", "x" * 300, "192.0.2.1"):
         with pytest.raises(ConfigError, match="cannot serve at"):
             bind(host, 0)

@@ -45,6 +45,21 @@ def test_near_copies_are_in_one_part(encode):
     assert {row // 2 for row in test if row % 2} == {row // 2 for row in test if not row % 2}
 
 
+def test_a_large_group_of_near_copies_stays_for_training(encode):
+    form = " ".join(f"line{n}" for n in range(40))
+    documents = [*numbered(150), *(Document(f"{form} {n}", labels=("form",)) for n in range(150))]
+    for seed in range(12):
+        found = divide(encode(documents), "auto", [], has_test=False, seed=seed).rows
+        assert 10 <= len(found["test"]) <= 30
+        assert found["test"].max() < 150
+
+
+def test_documents_that_are_all_near_copies_are_all_for_training(encode):
+    form = " ".join(f"line{n}" for n in range(40))
+    documents = [Document(f"{form} {n}", labels=(f"label {n % 3}",)) for n in range(250)]
+    assert divide(encode(documents), "auto", [], has_test=False) is None
+
+
 def test_the_field_split_wins(encode):
     documents = encode([*numbered(3, split="train"), *numbered(2, split="Validation"), *numbered(1, split="test")])
     found = divide(documents, "auto", [], has_test=False)

@@ -228,7 +228,8 @@ def test_the_report_counts(toy_model, tmp_path):
 def test_an_error_in_the_middle_leaves_the_old_file(toy_model, tmp_path):
     lines = ['{"text": "The striker scored."}'] * 600
     (tmp_path / "documents.jsonl").write_text("\n".join([*lines, "broken"]))
-    (tmp_path / "labels.jsonl").write_text("old\n")
+    old = '{"id": "1", "labels": []}\n'
+    (tmp_path / "labels.jsonl").write_text(old)
     told = []
     with pytest.raises(CorpusError, match="line 601"):
         predict_file(
@@ -238,7 +239,7 @@ def test_an_error_in_the_middle_leaves_the_old_file(toy_model, tmp_path):
             progress=lambda stage, done, total=None, note="": told.append(done),
         )
     assert told == [256, 512]
-    assert (tmp_path / "labels.jsonl").read_text() == "old\n"
+    assert (tmp_path / "labels.jsonl").read_text() == old
     assert sorted(path.name for path in tmp_path.iterdir()) == ["documents.jsonl", "labels.jsonl"]
 
 

@@ -28,6 +28,8 @@ _MOST_HEAD_BYTES = 65_536
 _SWITCH_SECONDS = 0.0005
 _LAST_MOMENT = 0.1
 """Seconds in which a request may still arrive over an open connection when the server stops."""
+_BACKLOG = 2_048
+"""Connections that may wait to be accepted, as uvicorn has them."""
 _UPGRADE = re.compile(rb"\r\nupgrade:", re.IGNORECASE)
 
 
@@ -38,7 +40,7 @@ class Listener(socket.socket):
 
 
 def bind(host: str, port: int, *options: int) -> Listener:
-    """A socket at an address; clients can connect once a server runs on it.
+    """A socket that listens at an address; clients that connect before a server runs on it wait for it.
 
     Args:
         host: The name or address of the host.
@@ -58,6 +60,7 @@ def bind(host: str, port: int, *options: int) -> Listener:
             for option in (socket.SO_REUSEADDR, *options):
                 listener.setsockopt(socket.SOL_SOCKET, option, 1)
             listener.bind(where)
+            listener.listen(_BACKLOG)  # at once: until then, another process could bind to the same port
         except OSError:
             listener.close()
             raise

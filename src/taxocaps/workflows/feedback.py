@@ -5,7 +5,7 @@ from pathlib import Path
 
 from taxocaps.corpus.readers import CorpusConfig
 from taxocaps.corpus.writers import write_documents
-from taxocaps.errors import CorpusError
+from taxocaps.errors import CorpusError, FileError
 from taxocaps.feedback.corrections import import_corrections, locate_store, read_corrections
 from taxocaps.feedback.store import FeedbackStore
 from taxocaps.files import refuse_same_file
@@ -47,7 +47,10 @@ def import_feedback(target: Path, documents: Path, reviewer: str, config: Corpus
     Returns:
         How many documents there were.
     """
-    refuse_same_file(locate_store(target), documents)
+    store_path = locate_store(target)
+    if not store_path.suffix and not store_path.is_file():
+        raise FileError(f"{target}: no model is there; name the folder of one, or a store such as {target}.sqlite")
+    refuse_same_file(store_path, documents)
     found = read_corrections(documents, config)
-    with FeedbackStore(locate_store(target)) as store:
+    with FeedbackStore(store_path) as store:
         return import_corrections(store, found, reviewer)

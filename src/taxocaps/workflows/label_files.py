@@ -21,12 +21,23 @@ from taxocaps.corpus.label_studio import DOCUMENT
 from taxocaps.corpus.remote import exists, upload
 from taxocaps.encoding.documents import plain_text
 from taxocaps.errors import ConfigError, CorpusError, FileError, TaxoCapsError, UnfinishedError, WriteError
-from taxocaps.files import COMPRESSIONS, atomic_path, atomic_text, format_suffix, open_binary
+from taxocaps.files import COMPRESSIONS, atomic_path, atomic_text, format_suffix, open_binary, read_lines
 from taxocaps.registry import import_extra
 from taxocaps.results import Prediction
 from taxocaps.taxonomy.labeling_config import CONTROL, TEXT
 
-__all__ = ["LABEL_FILES", "LabelFile", "LabelFormat", "Output", "Row", "as_json", "check_kept", "output_of", "staged"]
+__all__ = [
+    "LABEL_FILES",
+    "LabelFile",
+    "LabelFormat",
+    "Output",
+    "Row",
+    "as_json",
+    "check_kept",
+    "check_replaced",
+    "output_of",
+    "staged",
+]
 
 LabelFormat = Literal["jsonl", "parquet", "csv", "label-studio", "label-studio-choices"]
 
@@ -86,6 +97,31 @@ def output_of(given: Path | str, format: LabelFormat | None = None) -> Output:
             f"{path}: the suffix says another format than --output-format {format}; leave one of them out"
         )
     return Output(path, format or meant[0], is_folder=False)
+
+
+def check_replaced(output: Output) -> None:
+    """Refuse to replace a JSONL file that has anything but labels: one of documents, say, named by mistake.
+
+    Raises:
+        FileError: If it has.
+    """
+    if output.is_folder or output.format != "jsonl" or not output.path.is_file():
+        return
+    _, line = next(read_lines(output.path, strict=False), (0, ""))
+    if line and not _is_of_labels(line):
+        raise FileError(
+            f"{output.path}: exists and has no labels; choose another --output, or give --overwrite to replace it"
+        )
+
+
+def _is_of_labels(line: str) -> bool:
+    """Whether a line is one that `as_json` wrote: in documents, labels are names; here each has a score."""
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return False
+    labels = record.get("labels") if isinstance(record, dict) else None
+    return isinstance(labels, list) and all(isinstance(label, dict) for label in labels)
 
 
 @contextmanager

@@ -99,15 +99,22 @@ def _by_field(splits: Sequence[str | None]) -> Division:
     return Division({part: some for part, some in rows.items() if len(some)}, "by the field 'split'", True)
 
 
-def _at_random(documents: EncodedDocuments, seed: int) -> Division:
-    """Near copies come into one part, rare labels into both, and the last document of a label stays for training."""
+def _at_random(documents: EncodedDocuments, seed: int) -> Division | None:
+    """Near copies come into one part, rare labels into both, and the last document of a label stays for training.
+
+    So do large groups of near copies, such as filled-in forms: one of them would be most of the test. None if nothing
+    is left for a test.
+    """
     lists = [document.labels or () for document in documents.documents]
     labels = label_matrix(lists, sorted(set().union(*lists)))
     groups = near_copies(documents, seed)
     is_test = assign_folds(labels, groups, _SHARE, seed) == 0
     is_only = count_labels(labels[np.flatnonzero(~is_test)]) == 0
     is_needed = np.asarray(labels @ is_only.astype(np.int64)) > 0
-    is_test &= ~np.isin(groups, groups[is_needed])
+    _, group, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    is_test &= ~np.isin(groups, groups[is_needed]) & (sizes[group] <= len(documents) // (2 * _SHARE))
+    if not is_test.any():
+        return None
     rows = {"train": np.flatnonzero(~is_test), "test": np.flatnonzero(is_test)}
     return Division(rows, "one in ten drawn for the test, rare labels in proportion, near copies together")
 

@@ -27,7 +27,17 @@ from taxocaps.scorers.model import FittedModel
 from taxocaps.scorers.persistence import load_model, save_model
 from taxocaps.workflows.bulk import Engine, EngineKind, RecordedWork, Totals, run_shards
 from taxocaps.workflows.folders import read_versions
-from taxocaps.workflows.label_files import LABEL_FILES, LabelFormat, Output, Row, as_json, check_kept, output_of, staged
+from taxocaps.workflows.label_files import (
+    LABEL_FILES,
+    LabelFormat,
+    Output,
+    Row,
+    as_json,
+    check_kept,
+    check_replaced,
+    output_of,
+    staged,
+)
 from taxocaps.workflows.label_folder import LabelFolder, RunIdentity, part_path, shard_path
 from taxocaps.workflows.processes import once
 from taxocaps.workflows.sources import Input, encoded_shard, encoded_stream, input_files, input_shards
@@ -210,6 +220,8 @@ def predict_file(  # noqa: PLR0913 - a front door: each argument stands for itse
             for file in files:
                 if isinstance(file, Path):
                     refuse_same_file(file, target.path)
+            if not overwrite:
+                check_replaced(target)
             folder = model if isinstance(model, str | Path) else stack.enter_context(_saved(as_model(model)))
             task = _Task(Path(folder), target, options or DecisionOptions(), corpus, trust_code)
             totals = _predict_shards(task, files, workers, overwrite=overwrite, progress=progress)

@@ -194,6 +194,12 @@ class TrainingData:
             for part in self._learned_parts:
                 self._lists[part] = [self._without(implied, labels or (), tree) for labels in self._lists[part]]
         learned = [labels or () for part in self._learned_parts for labels in self._lists[part]]
+        if self.unknown and not any(learned):
+            raise CorpusError(
+                f"{self._files.train}: no document is left with a label: none of the {len(self.unknown):,} labels, "
+                f"such as {max(self.unknown, key=self.unknown.__getitem__)!r}, is in the taxonomy; "
+                "give the right taxonomy, or --unknown-labels add"
+            )
         if tree is None:  # the labels that can be learned are all there are
             tree = taxonomy_of(set(older).union(*learned), options.path_separator)
         unseen = unseen_labels(tree) if taxonomy is not None and self._config.options.gives_unseen else ()
