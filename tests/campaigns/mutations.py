@@ -281,7 +281,11 @@ def _change_member(path, generator, folder):
 
 def _change_database(path, generator, folder):
     """Change a value, or what a table is, in a SQLite file."""
-    with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(path)) as database, database:
+    with (
+        contextlib.suppress(sqlite3.Error, UnicodeDecodeError),
+        contextlib.closing(sqlite3.connect(path)) as database,
+        database,
+    ):
         found = database.execute("SELECT name, type FROM sqlite_master WHERE name > '' AND sql > ''").fetchall()
         if not found:
             return
