@@ -257,7 +257,7 @@ def test_no_folder_an_empty_one_and_a_foreign_one(tmp_path):
     (tmp_path / "versions.json").write_text('{"format": "other/2"}', encoding="utf-8")
     assert "damaged" in refused(tmp_path)
     (tmp_path / "file").write_text("", encoding="utf-8")
-    assert "no model there" in refused(tmp_path / "file")
+    assert "is a file, not the folder of a model" in refused(tmp_path / "file")
 
 
 def test_another_format(copy):
@@ -515,3 +515,14 @@ def test_a_model_whose_package_is_not_installed_any_more(ensemble, saved_ensembl
     vars(SCORERS)["_loaded"].pop("mean-of-two")
     vars(SCORERS).pop("_external")
     assert "no scorer is called 'mean-of-two'" in refused(saved_ensemble, trust_code=True)
+
+
+def test_a_misspelt_model_and_a_file_in_place_of_one(toy_model, tmp_path):
+    (tmp_path / "news-model").symlink_to(toy_model)
+    with pytest.raises(ModelError, match=r"no model there; did you mean .*news-model\?"):
+        load_model(tmp_path / "news-modle")
+    with pytest.raises(ModelError, match="no model there; train one with: taxocaps train FILE --out"):
+        load_model(tmp_path / "other")
+    (tmp_path / "news.csv").write_text("text\n")
+    with pytest.raises(ModelError, match=r"news\.csv: is a file, not the folder of a model"):
+        load_model(tmp_path / "news.csv")

@@ -216,15 +216,16 @@ _CONFIG_FILE = Annotated[
         rich_help_panel=_CONFIGURATION,
     ),
 ]
-_SETTINGS = Annotated[
-    list[str] | None,
-    typer.Option(
+
+
+def _settings(example: str) -> Any:
+    option = typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Set one option of any stage, such as text.language=de; may be repeated.",
+        help=f"Set one option, such as {example}; may be repeated.",
         rich_help_panel=_CONFIGURATION,
-    ),
-]
+    )
+    return Annotated[list[str] | None, option]
 
 
 def with_config(
@@ -240,7 +241,8 @@ def with_config(
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         annotations = {name: _OPTIONS[name].annotation(name) for name in names}
-        annotations |= {"config_file": _CONFIG_FILE, "settings": _SETTINGS}
+        example = "corpus.encoding=latin-1" if of == "corpus" else "text.language=de"
+        annotations |= {"config_file": _CONFIG_FILE, "settings": _settings(example)}
 
         @functools.wraps(command)
         def run(**arguments: Any) -> None:

@@ -3,12 +3,13 @@
 import logging
 import os
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from pydantic import BaseModel, ConfigDict
 
 from taxocaps._version import __version__
-from taxocaps.errors import FileError, ModelError
+from taxocaps.errors import FileError, ModelError, nearest
 from taxocaps.files import digest
 from taxocaps.untrusted import read_json, regular_files
 
@@ -36,6 +37,8 @@ MODEL_FILES = frozenset(
     | UNHASHED
 )
 """What the folder of a model usually holds; a scorer of another package may write more."""
+_MOST_BESIDE = 1_000
+"""Entries of a folder among which one that was misspelt is looked for."""
 _MOST_BYTES = 2**22
 _AGAIN = "copy the model again, or train it anew"
 
@@ -82,8 +85,10 @@ def read_versions(folder: Path) -> Versions:
         ModelError: If there is no model, or of another format.
     """
     path = folder / "versions.json"
+    if folder.is_file():
+        raise ModelError(f"{folder}: is a file, not the folder of a model")
     if not folder.is_dir():
-        raise ModelError(f"{folder}: no model there; train one with: taxocaps train FILE --out {folder}")
+        raise ModelError(f"{folder}: no model there; {_what_to_do(folder)}")
     if not path.exists():
         raise ModelError(f"{folder}: not a model (no versions.json in it)")
     try:
@@ -95,6 +100,15 @@ def read_versions(folder: Path) -> Versions:
             f"{folder}: is of format {versions.format[:80]!r}, not {FORMAT!r}; install the version that wrote it"
         )
     return versions
+
+
+def _what_to_do(folder: Path) -> str:
+    """The model beside it that is likely meant, or how to train one."""
+    beside = islice(folder.parent.iterdir(), _MOST_BESIDE) if folder.parent.is_dir() else ()
+    close = nearest(folder.name, [one.name for one in beside if (one / "versions.json").is_file()])
+    if close:
+        return f"did you mean {folder.with_name(close)}?"
+    return f"train one with: taxocaps train FILE --out {folder}"
 
 
 def model_version(folder: Path) -> str:
