@@ -93,7 +93,8 @@ def test_overrides_are_those_of_the_language():
 
 
 @pytest.mark.parametrize(
-    ("language", "hint"), [("en-US", "did you mean en"), ("EN", "did you mean en"), ("xx", "allowed: ar, ")]
+    ("language", "hint"),
+    [("en-US", "did you mean en"), ("EN", "did you mean en"), ("German", "did you mean de"), ("xx", "allowed: ar, ")],
 )
 def test_unknown_language(language, hint):
     with pytest.raises(TextError, match=f"no lemmas for language '{language}'; .*{hint}.* text.lemmas to none"):

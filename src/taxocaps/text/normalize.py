@@ -142,12 +142,17 @@ def _lemmatize() -> Callable[[str, str], str]:
     return Lemmatizer().lemmatize
 
 
+_NAMES = {"german": "de", "french": "fr", "spanish": "es", "italian": "it", "dutch": "nl", "portuguese": "pt"}
+_NAMES |= {"greek": "el", "polish": "pl", "russian": "ru", "swedish": "sv", "turkish": "tr", "czech": "cs"}
+"""Languages whose names do not begin as their codes do."""
+
+
 def _check_language(language: str, code: str) -> None:
     available = lemma_languages()
     if code in available:
         return
-    start = re.split("[-_]", language.lower())[0][:3]  # of en-US or english
-    close = nearest(start, available)
+    name = re.split("[-_]", language.lower())[0]  # of en-US or english
+    close = _NAMES.get(name) or nearest(name[:3], available)
     hint = f"did you mean {close}? " if close else ""
     raise TextError(
         f"text.language: no lemmas for language {language!r}; {hint}allowed: {', '.join(available)}; "
