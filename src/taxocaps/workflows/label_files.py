@@ -110,7 +110,7 @@ def check_replaced(output: Output) -> None:
     _, line = next(read_lines(output.path, strict=False), (0, ""))
     if line and not _is_of_labels(line):
         raise FileError(
-            f"{output.path}: exists and is not from `predict`; choose another --output, or give --overwrite to replace it"
+            f"{output.path}: exists and is not from `predict`; choose another --output, or give --overwrite"
         )
 
 
