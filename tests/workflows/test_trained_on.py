@@ -79,3 +79,13 @@ def test_weights_of_fields_are_remembered(table, tmp_path):
 def test_nothing_is_known_of_a_model_without_a_folder():
     assert read_like(object()) == CorpusConfig()
     assert read_like(Path("nowhere")) == CorpusConfig()
+
+
+def test_the_field_of_ids_is_remembered(table, tmp_path):
+    lines = table.read_text().splitlines()
+    rows = [f"{'Ticket' if number == 0 else f'T{number}'},{line}" for number, line in enumerate(lines)]
+    (tmp_path / "tickets.csv").write_text("\n".join(rows) + "\n")
+    fields = {"corpus__text_field": "line", "corpus__labels_field": "chapter", "corpus__id_field": "Ticket"}
+    taxocaps.train(tmp_path / "tickets.csv", tmp_path / "model", model="SVM", **fields)
+    found = [one.id for one in taxocaps.predict(tmp_path / "model", tmp_path / "tickets.csv")]
+    assert found[:2] == ["T1", "T2"]

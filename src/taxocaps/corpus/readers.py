@@ -132,6 +132,7 @@ class CorpusConfig(Config):
         trained_text_field: The text field of the documents that a model was trained on: files that have it are read
             like these if `text_field` is auto. Set wherever documents are read for a model.
         trained_labels_field: The same for labels.
+        trained_id_field: The same for ids.
     """
 
     section: ClassVar[str] = "corpus"
@@ -153,6 +154,7 @@ class CorpusConfig(Config):
     on_error: Literal["raise", "skip"] = "raise"
     trained_text_field: str | None = None
     trained_labels_field: str | None = None
+    trained_id_field: str | None = None
 
     def model_post_init(self, context: object, /) -> None:
         """Check the format and that no field name is blank."""

@@ -267,7 +267,8 @@ def _rows(path: Path, config: "CorpusConfig", reader: "Reader") -> list[Mapping[
 def _columns(rows: Sequence[Mapping[str, Any]], config: "CorpusConfig") -> dict[str, str]:
     """The columns that hold texts, labels and ids, where that is not known."""
     names = [name for name in dict.fromkeys(name for row in rows for name in row) if isinstance(name, str)]
-    found = {"labels_field": _labels_field(names, config) or "labels", "id_field": _named(names, _IDS) or "id"}
+    id_field = config.trained_id_field if config.trained_id_field in names else _named(names, _IDS)
+    found = {"labels_field": _labels_field(names, config) or "labels", "id_field": id_field or "id"}
     known = {getattr(config, field) if getattr(config, field) != AUTO else name for field, name in found.items()}
     others = [name for name in names if name not in {*known, config.tokens_field, config.split_field}]
     found["text_field"] = _trained_text(others, config) or _text_field(others, rows)

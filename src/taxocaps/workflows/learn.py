@@ -31,7 +31,14 @@ from taxocaps.workflows.config import RunConfig, files_and_options, refuse_both,
 from taxocaps.workflows.folders import WorkFolder, read_versions
 from taxocaps.workflows.parts import part_of
 from taxocaps.workflows.train import add_pages, like_model
-from taxocaps.workflows.trained_on import Corrections, HeldOutRows, TrainedOn, read_trained_on, write_trained_on
+from taxocaps.workflows.trained_on import (
+    Corrections,
+    HeldOutRows,
+    TrainedOn,
+    read_like,
+    read_trained_on,
+    write_trained_on,
+)
 from taxocaps.workflows.training_data import TrainFiles, TrainingData
 
 __all__ = ["Comparison", "LearnFiles", "LearnReport", "Quality", "go_back", "learn"]
@@ -158,7 +165,7 @@ def learn(
     sources, held_out = _sources(folder, paths, known, tell)
     older, newer = (
         Corrections(known.corrections),
-        Corrections(read_corrections(paths.feedback or folder, config.corpus)),
+        Corrections(read_corrections(paths.feedback or folder, read_like(folder, config.corpus))),
     )
     if paths.out is None and not anyway and _said(newer) <= _said(older):
         raise CorpusError(

@@ -22,7 +22,7 @@ __all__ = ["Corrections", "HeldOutRows", "TrainedOn", "read_like", "read_trained
 HeldOutRows = Mapping[str, Sequence[int]]
 """The numbers of documents in their file, by the name of the part that they were put by for."""
 
-FieldNames = Mapping[Literal["text_field", "labels_field"], str]
+FieldNames = Mapping[Literal["text_field", "labels_field", "id_field"], str]
 """The fields of documents by the option that names them."""
 
 _SOURCES, _CORRECTIONS = "sources.json", "corrections.jsonl"
@@ -36,7 +36,7 @@ class TrainedOn:
         files: The path of each part, `train`, `dev` and `test`, as far as there was one.
         hashes: What these files held.
         corpus: How they were read.
-        fields: The fields of the training documents that had the text and the labels.
+        fields: The fields of the training documents that had the text, the labels and the id.
         corrections: The corrected documents that were learned from beside them.
         held_out: Which documents of the file of `train`, counted from 0, were put by for `dev` and `test`, where these
             were drawn from it.
@@ -121,9 +121,9 @@ def read_like(model: Any, corpus: CorpusConfig | None = None) -> CorpusConfig:
 
 
 def _fields(path: Path, corpus: CorpusConfig) -> FieldNames:
-    """The fields of documents that have the text and the labels; a store has none."""
+    """The fields of documents that have the text, the labels and the id; a store has none."""
     found = corpus.with_usual_names() if is_store(path) else recognised(path, corpus)
-    return {"text_field": found.text_field, "labels_field": found.labels_field}
+    return {"text_field": found.text_field, "labels_field": found.labels_field, "id_field": found.id_field}
 
 
 def content_hash(path: Path) -> str:
