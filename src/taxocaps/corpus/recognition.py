@@ -52,18 +52,7 @@ _USUAL_SEPARATOR = ";"
 _TEXTS = (
     *("text", "body", "content", "full_text", "fulltext", "abstract", "document", "description", "article"),
     *("message", "review", "comment", "question", "summary", "sentence"),
-    *(
-        "texte",
-        "texto",
-        "testo",
-        "tekst",
-        "volltext",
-        "inhalt",
-        "beschreibung",
-        "zusammenfassung",
-        "contenu",
-        "contenido",
-    ),
+    *("texte", "texto", "testo", "tekst", "volltext", "inhalt", "beschreibung", "contenu", "contenido"),
 )
 _TITLES = ("title", "headline", "heading", "subject", "titel", "titre", "titulo", "titolo", "betreff", "uberschrift")
 _LABELS = (
