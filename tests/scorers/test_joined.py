@@ -251,7 +251,7 @@ def test_evidence_can_be_left_out(left_out, corpus, tmp_path):
     files = TrainFiles(corpus / "train.jsonl", corpus / "labels.tsv")
     train(files, tmp_path / "model", model="auto", without=left_out, folds=2)
     scorer = load_model(tmp_path / "model").scorer
-    assert left_out not in scorer.evidence.groups.values()
+    assert left_out not in scorer.evidence.kinds.values()
     (found,) = predict(tmp_path / "model", ["Cargo for the harbour."])
     assert found.labels[0].label == "shipping"
 
