@@ -172,14 +172,14 @@ def test_labels_appear_while_documents_come(start, options):
 @pytest.mark.slow
 def test_killed_in_the_middle_the_old_file_stays(start, tmp_path):
     output = tmp_path / "labels.jsonl"
-    output.write_text("old\n")
+    output.write_text(OLD)
     process = start("--output", output, stderr=subprocess.PIPE)
     process.stdin.write((json.dumps({"text": TEXT}) + "\n") * (6 * SHARD_DOCUMENTS + 1))
     process.stdin.flush()
     assert "labelling documents" in process.stderr.readline()
     process.send_signal(signal.SIGKILL)
     process.wait(timeout=60)
-    assert output.read_text() == "old\n"
+    assert output.read_text() == OLD
 
 
 @pytest.mark.slow

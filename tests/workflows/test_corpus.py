@@ -38,7 +38,9 @@ def test_findings_name_what_may_be_wrong(files):
 def test_a_table_without_a_known_column_of_labels_is_told(tmp_path):
     (tmp_path / "d.csv").write_text("text,Ressort\nharbour cargo,sea\n")
     first, *_ = check_corpus([tmp_path / "d.csv"]).findings
-    assert first.startswith(f"{tmp_path / 'd.csv'}: no field is known to hold labels; the fields are: 'text', 'Ressort'")
+    assert first.startswith(
+        f"{tmp_path / 'd.csv'}: no field is known to hold labels; the fields are: 'text', 'Ressort'"
+    )
     assert first.endswith("--labels-field")
     found = check_corpus([tmp_path / "d.csv"], config=CorpusConfig(labels_field="Ressort"))
     assert not any("--labels-field" in one for one in found.findings)

@@ -194,18 +194,7 @@ def test_what_cannot_be_judged_is_refused(corpus, trained):
     with pytest.raises(CorpusError, match="give others with --test, or --anyway"):
         learn(model, given)
     assert learn(model, given, anyway=True).comparison is None
-    files = LearnFiles(given, test=corpus / "test.jsonl", out=corpus / "other")
-    assert learn(model, files).comparison.documents == 30
-
-
-def test_the_same_corrections_are_learned_once(corpus, trained):
-    model = trained(test=corpus / "test.jsonl")
-    given = feedback(corpus, documents(3, 1))
-    learn(model, given)
-    found = [(folder / "weights.safetensors").read_bytes() for folder in (before(model), model)]
-    with pytest.raises(CorpusError, match=r"has learned from these corrections already.*--anyway"):
-        learn(model, given)
-    assert [(folder / "weights.safetensors").read_bytes() for folder in (before(model), model)] == found
+    assert learn(model, LearnFiles(given, test=corpus / "test.jsonl")).comparison.documents == 30
 
 
 def test_the_store_of_corrections_beside_the_model_is_learned_from(corpus, trained):

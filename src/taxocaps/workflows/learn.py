@@ -167,11 +167,6 @@ def learn(
         Corrections(known.corrections),
         Corrections(read_corrections(paths.feedback or folder, read_like(folder, config.corpus))),
     )
-    if paths.out is None and not anyway and _said(newer) <= _said(older):
-        raise CorpusError(
-            f"{paths.feedback or folder}: the model has learned from these corrections already; "
-            "correct more documents, or give --anyway to learn again"
-        )
     config = _like(start, known, config)
     with WorkFolder(paths.out or folder) as target:
         data = TrainingData(sources, config, target.kept, progress, (older, newer), held_out)
@@ -224,11 +219,6 @@ def before(folder: Path) -> Path:
 
 _BESIDE = ("train", "test", "out", "anyway", "trust_code", "progress", "tell")
 """What `learn` takes by name besides options."""
-
-
-def _said(corrections: Corrections) -> set[tuple[object, ...]]:
-    """What corrections say of which documents."""
-    return {(one.id, one.content, frozenset(one.labels or ())) for one in corrections.documents}
 
 
 def _sources(
