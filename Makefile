@@ -42,7 +42,7 @@ test: test-unit test-slow  ## Everything: the unit suite, then the slow one
 
 # One thread per process: two processes of two torch threads each would slow each other down tenfold.
 # Work is stolen only at the end: until then each process has whole files, whose tests share models and servers.
-test-unit: .venv/dev  ## The unit suite (about four minutes on two cores)
+test-unit: .venv/dev  ## The unit suite (about three minutes on two cores)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m 'not slow' -n 2 --dist worksteal src tests
 
 test-slow: .venv/dev  ## What takes longer: the built wheel, large inputs, full disks
