@@ -262,7 +262,7 @@ def check_archive(file: IO[bytes], path: Path | None = None) -> None:
     try:
         with zipfile.ZipFile(file) as archive:
             sizes = [info.file_size for info in archive.infolist()]
-    except (zipfile.BadZipFile, OSError, ValueError, RuntimeError, struct.error) as error:  # as damaged ones end in
+    except (zipfile.BadZipFile, OSError, ValueError, RuntimeError, struct.error) as error:  # of damaged ones
         raise FileError(f"{name}cannot be read: {error}") from error
     if len(sizes) > _MOST_FILES or sum(sizes) > _MOST_UNPACKED:
         raise FileError(f"{name}unpacks to more than {_MOST_UNPACKED:,} bytes or {_MOST_FILES:,} files; divide it")

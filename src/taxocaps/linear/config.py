@@ -20,7 +20,7 @@ class LinearConfig(Config):
             chooses it on a fold of the documents, if the taxonomy is not used.
         drop_below: Weights with a smaller absolute value are set to 0; 0 keeps all.
         max_weights: The largest number of nonzero weights of all one-vs-rest classifiers together, of 8 bytes each on
-            disk and twice that in memory; of more, each classifier keeps an equal number, the largest.
+            disk and several times that in training; of more, each classifier keeps an equal number, the largest.
         tolerance: Tolerance of the stopping criterion: a tenth of the duality gap, relative to the objective.
         iterations: Maximum number of passes over the documents; the recursive method makes 15 at a time.
         root: Whether the recursive method learns the weights of the root, or fixes them at 0.

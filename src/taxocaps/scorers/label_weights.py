@@ -50,7 +50,7 @@ class LabelNearness(nn.Module):
             labels: [K], their columns; returns [K, L].
         """
         near = (self.vectors[labels] @ self.vectors.T).clamp(0, 1)  # [K, L]
-        for row, label in enumerate(labels.tolist()):
+        for row, label in enumerate(labels.tolist() if len(self.counts) else ()):
             inside = slice(int(self.starts[label]), int(self.starts[label + 1]))
             near[row, self.columns[inside]] += self.counts[inside]
         return near * self.taxonomy_share[labels, None]  # [K, L]

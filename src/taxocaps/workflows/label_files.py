@@ -118,7 +118,7 @@ def _is_of_labels(line: str) -> bool:
     """Whether a line is one that `as_json` wrote: in documents, labels are names; here each has a score."""
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     labels = record.get("labels") if isinstance(record, dict) else None
     return isinstance(labels, list) and all(isinstance(label, dict) for label in labels)
