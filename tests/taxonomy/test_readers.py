@@ -2,6 +2,7 @@
 
 import gzip
 import lzma
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,15 +14,12 @@ from hypothesis import strategies as st
 from taxocaps.errors import ConfigError, FileError, TaxonomyError
 from taxocaps.taxonomy.problems import Edge
 from taxocaps.taxonomy.readers import (
-    Statement,
     as_taxonomy,
-    parse_hier,
-    parse_tsv,
     read_taxonomy,
-    scan_lines,
     scan_taxonomy,
     taxonomy_format,
 )
+from taxocaps.taxonomy.statements import Statement, parse_hier, parse_tsv
 from taxocaps.taxonomy.terms import Term
 from taxocaps.taxonomy.tree import Taxonomy
 from taxocaps.taxonomy.writers import format_hier, format_tsv
@@ -30,6 +28,7 @@ EXPECTED = Taxonomy.from_edges([("Root", "A"), ("Root", "Bé"), ("A", "A1")], ti
 TSV = "# topics\nRoot\tA\tFirst\n\nRoot\tBé\nA\tA1\n"
 TEXTS = {
     "x.tsv": TSV,
+    "x.csv": "parent,child,name\n,Root,\nRoot,A,First\nRoot,Bé,\n\nA,A1\n",
     "x.hier": (
         "parent: None child: Root child-description: Root\nparent: Root  child: A  child-description: First\n"
         "parent: Root  child: Bé  child-description: Bé\nparent: A  child: A1  child-description: A1\n"
@@ -74,6 +73,15 @@ def test_other_encodings_can_be_named(tmp_path, encoding):
     assert read_taxonomy(path, encoding=encoding) == EXPECTED
     with pytest.raises(FileError, match=r"x\.tsv, line \d: not valid UTF-8"):
         read_taxonomy(path)
+
+
+def test_another_encoding_is_told_with_the_command_that_makes_it_utf_8(tmp_path):
+    for suffix, text in {"tsv": "Öl\tGas\n", "json": '{"Öl": ["Gas"]}'}.items():
+        path = tmp_path / f"x.{suffix}"
+        path.write_text(text, encoding="latin-1")
+        remedy = f"save it as UTF-8: taxocaps taxonomy convert {path} NEW --encoding latin-1"
+        with pytest.raises(FileError, match=re.escape(f"x.{suffix}, line 1: not valid UTF-8; {remedy}")):
+            as_taxonomy(path)
 
 
 def test_windows_line_ends_and_a_byte_order_mark_are_no_part_of_names(tmp_path):
@@ -154,6 +162,7 @@ def test_skos_options_reach_the_reader(tmp_path):
         ("a.tsv", "tsv"),
         ("a.TSV.gz", "tsv"),
         ("a.txt", "tsv"),
+        ("a.csv", "csv"),
         ("rcv1.topics.hier", "hier"),
         ("rcv1.topics.hier.orig", "hier"),
         ("a.json.zst", "json"),
@@ -175,13 +184,16 @@ def test_a_format_that_is_named_wins():
 
 def test_unknown_suffixes_and_names_are_refused_with_what_is_allowed():
     with pytest.raises(
-        FileError, match=r"^a\.csv: '\.csv' is not the suffix of a taxonomy format; .*tsv, hier, json, yaml, skos"
+        FileError,
+        match=r"^a\.toml: '\.toml' is not the suffix of a taxonomy format; .*tsv, csv, hier, json, yaml, skos",
     ):
-        taxonomy_format(Path("a.csv"))
+        taxonomy_format(Path("a.toml"))
     with pytest.raises(FileError, match="is not the suffix of a taxonomy format"):
         taxonomy_format(Path("a.gz"))
-    with pytest.raises(ConfigError, match="must be one of tsv, hier, json, yaml, skos; got 'csv'"):
-        taxonomy_format(Path("a.tsv"), "csv")
+    with pytest.raises(ConfigError, match="must be one of tsv, csv, hier, json, yaml, skos; got 'toml'"):
+        taxonomy_format(Path("a.tsv"), "toml")
+    with pytest.raises(FileError, match=r"^a\.xlsx: .*save the sheet as CSV"):
+        taxonomy_format(Path("a.xlsx"))
 
 
 WORDS = st.from_regex(r"[a-zé0-9]+( [a-zé0-9]+)?", fullmatch=True).filter(lambda word: "child" not in word)
@@ -237,7 +249,7 @@ def test_lines_are_read_as_they_were_written(statement):
 def test_all_problems_of_a_tsv_file_are_told_with_their_lines(tmp_path):
     path = tmp_path / "bad.tsv"
     path.write_text("# topics\na\tb\n\ta\nb\tc\td\te\tf\nc\tc\n\na\tb\nb\t \nb\ta\n", encoding="utf-8")
-    assert [str(problem) for problem in scan_lines(path, "utf-8", parse_tsv).problems] == [
+    assert [str(problem) for problem in scan_taxonomy(path).problems] == [
         "line 2: the labels form a cycle: a > b > a (lines 2, 9); remove one of these edges",
         "line 3: blank label name; give every label a name",
         "line 4: 5 fields between tabs; give parent, child and at most a name and alternatives",
@@ -247,12 +259,29 @@ def test_all_problems_of_a_tsv_file_are_told_with_their_lines(tmp_path):
     ]
 
 
+def test_a_first_line_of_a_tsv_file_may_name_its_columns(tmp_path):
+    path = tmp_path / "x.tsv"
+    path.write_text("id\ttitle\tparent\nD\tdogs\tA\nA\tanimals\t\n", encoding="utf-8")
+    assert read_taxonomy(path) == Taxonomy.from_edges([("A", "D")], titles={"A": "animals", "D": "dogs"})
+
+
+@pytest.mark.parametrize("mark", [",", ";"])
+def test_a_tsv_file_with_another_delimiter_is_refused(tmp_path, mark):
+    path = tmp_path / "x.tsv"
+    path.write_text(f"sport{mark}football\nsport{mark}tennis\n", encoding="utf-8")
+    with pytest.raises(TaxonomyError, match=rf"line 1: no line has a tab, and 'sport{mark}football' .*suffix .csv"):
+        read_taxonomy(path)
+    assert read_taxonomy(path, format="csv").edges == (("sport", "football"), ("sport", "tennis"))
+    path.write_text("sport, outdoors\nhealth; safety\n", encoding="utf-8")
+    assert read_taxonomy(path).names[-2:] == ("sport, outdoors", "health; safety")
+
+
 def test_a_hier_file_is_read_line_by_line(tmp_path):
     path = tmp_path / "rcv1.topics.hier.orig"
     path.write_text(
         "parent: None child: Root child-description: Root\nnonsense\nparent: Root child: A child-description: x\n"
     )
-    scan = scan_lines(path, "utf-8", parse_hier)
+    scan = scan_taxonomy(path)
     assert scan.edges == (Edge("Root", "A", 3),)
     assert scan.labels == ("Root", "A")
     assert scan.terms == {"A": (Term("x"),)}

@@ -80,7 +80,7 @@ def read_back(taxonomy, name):
         return read_taxonomy(path)
 
 
-@pytest.mark.parametrize("name", ["x.tsv", "x.hier", "x.tsv.gz"])
+@pytest.mark.parametrize("name", ["x.tsv", "x.csv", "x.hier", "x.tsv.gz"])
 @given(taxonomy=taxonomies(PLAIN_NAMES))
 def test_line_formats_give_back_what_was_written(name, taxonomy):
     assert read_back(taxonomy, name) == taxonomy
@@ -108,7 +108,7 @@ def test_flat_nodes_are_read_back_by_both_readers(taxonomy):
         assert read_taxonomy(path) == taxonomy
 
 
-@pytest.mark.parametrize("name", ["x.tsv", "x.hier"])
+@pytest.mark.parametrize("name", ["x.tsv", "x.csv", "x.hier"])
 @settings(deadline=None, max_examples=100)
 @given(taxonomy=taxonomies(ANY_NAMES))
 def test_line_formats_give_back_what_was_written_or_refuse_it(name, taxonomy):
@@ -130,9 +130,12 @@ def test_skos_gives_back_names_by_notation_too(taxonomy):
 
 
 def test_the_files_are_plain_to_read(tmp_path):
-    for name in ("x.tsv", "x.hier", "x.json", "x.yaml"):
+    for name in ("x.tsv", "x.csv", "x.hier", "x.json", "x.yaml"):
         write_taxonomy(TOPICS, tmp_path / name)
     assert (tmp_path / "x.tsv").read_text() == "\tRoot\tAll\nRoot\tA\nRoot\tB\nA\tC\tSee\nB\tC\tSee\nC\tD\n"
+    assert (tmp_path / "x.csv").read_text() == (
+        "parent,child,name,alternatives\n,Root,All,\nRoot,A,,\nRoot,B,,\nA,C,See,\nB,C,See,\nC,D,,\n"
+    )
     assert (tmp_path / "x.hier").read_text().splitlines()[:2] == [
         "parent: None child: Root child-description: All",
         "parent: Root child: A child-description: A",
@@ -257,7 +260,7 @@ def test_formats_that_cannot_be_written_are_told(tmp_path):
     with pytest.raises(FileError, match=r"written as Turtle only; give the file the suffix \.ttl"):
         write_taxonomy(TOPICS, tmp_path / "x.rdf")
     with pytest.raises(FileError, match="is not the suffix of a taxonomy format"):
-        write_taxonomy(TOPICS, tmp_path / "x.csv")
+        write_taxonomy(TOPICS, tmp_path / "x.toml")
     with pytest.raises(FileError):
         write_taxonomy(TOPICS, tmp_path)
     write_taxonomy(TOPICS, tmp_path / "x", format="skos")

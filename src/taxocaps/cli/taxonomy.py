@@ -15,9 +15,9 @@ __all__ = ["app"]
 
 app = typer.Typer(help="Show, check, compare and convert label taxonomies.", no_args_is_help=True)
 
-Format = Literal["tsv", "hier", "json", "yaml", "skos"]
+Format = Literal["tsv", "csv", "hier", "json", "yaml", "skos"]
 File = Annotated[
-    Path, typer.Argument(help="A taxonomy: .tsv (parent<TAB>child), .hier, .json, .yaml, or SKOS (.ttl, .rdf).")
+    Path, typer.Argument(help="A taxonomy: .tsv (parent<TAB>child), .csv, .hier, .json, .yaml, or SKOS (.ttl, .rdf).")
 ]
 InputFormat = Annotated[Format | None, typer.Option("--format", help="The format, if the suffix does not tell it.")]
 Encoding = Annotated[str, typer.Option("--encoding", metavar="NAME", help="The encoding of the file.")]
@@ -82,7 +82,7 @@ def convert(
     target: Annotated[Path, typer.Argument(help="The file to write; its suffix tells the format.")],
     format: InputFormat = None,
     to: Annotated[
-        Literal["tsv", "hier", "json", "yaml", "skos", "label-studio", "label-studio-choices"] | None,
+        Literal["tsv", "csv", "hier", "json", "yaml", "skos", "label-studio", "label-studio-choices"] | None,
         typer.Option(
             help="The format to write, if the suffix does not tell it; label-studio is the labeling configuration of a "
             "project, as a tree or as a list of choices."

@@ -18,6 +18,7 @@ from typing import Any
 
 from taxocaps.files import read_text
 from taxocaps.taxonomy.problems import ScanBuilder, TaxonomyScan
+from taxocaps.taxonomy.statements import encoding_remedy
 from taxocaps.taxonomy.terms import Term, TermKind
 
 __all__ = [
@@ -114,7 +115,7 @@ def scan_nested(path: Path, encoding: str, parse: Callable[[str], Node]) -> Taxo
         parse: `parse_json` or `parse_yaml`.
     """
     scan = ScanBuilder()
-    text = read_text(path, encoding)
+    text = read_text(path, encoding, remedy=encoding_remedy(path))
     try:
         if text.strip():
             _walk(parse(text), scan)

@@ -3,16 +3,19 @@
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 from taxocaps.errors import ConfigError, FileError, TaxonomyError
-from taxocaps.files import LARGEST_TEXT, format_suffix, read_lines
+from taxocaps.files import format_suffix
 from taxocaps.taxonomy.nested import TERM_KEYS, parse_json, parse_yaml, scan_nested
-from taxocaps.taxonomy.problems import ScanBuilder, TaxonomyScan
+from taxocaps.taxonomy.problems import Problem, ScanBuilder, TaxonomyScan
+from taxocaps.taxonomy.sheets import Columns, scan_sheet
 from taxocaps.taxonomy.skos import RDF_SYNTAXES, SkosLabel, scan_skos
+from taxocaps.taxonomy.statements import Statement, bounded_lines, parse_hier, parse_tsv
 from taxocaps.taxonomy.terms import Term, TermKind
 from taxocaps.taxonomy.tree import Taxonomy, build_taxonomy
 
@@ -20,20 +23,16 @@ if TYPE_CHECKING:
     import networkx
 
 __all__ = [
-    "Statement",
     "TaxonomyFormat",
     "TaxonomySource",
     "as_taxonomy",
-    "parse_hier",
-    "parse_tsv",
     "read_flat_nodes",
     "read_taxonomy",
-    "scan_lines",
     "scan_taxonomy",
     "taxonomy_format",
 ]
 
-TaxonomyFormat = Literal["tsv", "hier", "json", "yaml", "skos"]
+TaxonomyFormat = Literal["tsv", "csv", "hier", "json", "yaml", "skos"]
 TaxonomySource: TypeAlias = "Taxonomy | str | PathLike[str] | Mapping[Any, Any] | networkx.DiGraph[Any]"
 """Everything that `as_taxonomy` accepts."""
 
@@ -41,6 +40,7 @@ _SUFFIXES: dict[str, TaxonomyFormat] = {
     ".tsv": "tsv",
     ".tab": "tsv",
     ".txt": "tsv",
+    ".csv": "csv",
     ".hier": "hier",
     ".orig": "hier",  # the official file is called rcv1.topics.hier.orig
     ".json": "json",
@@ -49,25 +49,7 @@ _SUFFIXES: dict[str, TaxonomyFormat] = {
     **dict.fromkeys(RDF_SYNTAXES, "skos"),
 }
 
-_CHILD = re.compile(r"\schild:")
-_DESCRIPTION = re.compile(r"\schild-description:")
-_LONGEST_LINE = 2**20
-"""Letters of a line: of labels and all their names."""
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """The content of one line: `child`, with optional names, is below `parent`, or is a root if that is None."""
-
-    parent: str | None
-    child: str
-    title: str = ""
-    alternatives: tuple[str, ...] = ()
-
-    def terms(self) -> Iterator[Term]:
-        """The names of `child`."""
-        yield Term(self.title)
-        yield from (Term(text, "alternative") for text in self.alternatives)
+_SPREADSHEETS = (".xlsx", ".xls", ".ods")
 
 
 def as_taxonomy(value: "TaxonomySource") -> Taxonomy:
@@ -110,7 +92,7 @@ def read_taxonomy(
     Args:
         source: A file, which may be compressed (`.gz`, `.xz`, `.zst`), or anything else that `as_taxonomy` accepts; the
             other arguments are for files only.
-        format: `tsv`, `hier`, `json`, `yaml` or `skos`; by default determined by the suffix.
+        format: `tsv`, `csv`, `hier`, `json`, `yaml` or `skos`; by default determined by the suffix.
         encoding: The encoding of the file; not used for SKOS.
         skos_label: What to use as the labels of a SKOS file: `uri`, `notation` or `label`.
         language: The language of the labels of a SKOS file if they are its preferred names. The names of labels are
@@ -143,8 +125,9 @@ def scan_taxonomy(
     if str(path) != "-" and (path.is_dir() or not path.exists()):
         raise FileError(f"{path}: {'is a directory; give a file' if path.is_dir() else 'no such file; check the path'}")
     scanners: dict[TaxonomyFormat, Callable[[], TaxonomyScan]] = {
-        "tsv": lambda: scan_lines(path, encoding, parse_tsv),
-        "hier": lambda: scan_lines(path, encoding, parse_hier),
+        "tsv": lambda: _scan_tsv(bounded_lines(path, encoding)),
+        "csv": lambda: scan_sheet(bounded_lines(path, encoding, keep_ends=True)),
+        "hier": lambda: _scan_lines(bounded_lines(path, encoding), parse_hier),
         "json": lambda: scan_nested(path, encoding, parse_json),
         "yaml": lambda: scan_nested(path, encoding, parse_yaml),
         "skos": lambda: scan_skos(path, skos_label, language),
@@ -168,6 +151,8 @@ def taxonomy_format(path: Path, name: str | None = None) -> TaxonomyFormat:
             raise ConfigError(f"the format of a taxonomy must be one of {allowed}; got {name!r}")
         return cast("TaxonomyFormat", name)
     suffix = format_suffix(path)
+    if suffix in _SPREADSHEETS:
+        raise FileError(f"{path}: a spreadsheet is not a format of taxonomies; save the sheet as CSV, and give that")
     if suffix not in _SUFFIXES:
         raise FileError(
             f"{path}: {suffix!r} is not the suffix of a taxonomy format; give the format ({allowed}) "
@@ -176,19 +161,26 @@ def taxonomy_format(path: Path, name: str | None = None) -> TaxonomyFormat:
     return _SUFFIXES[suffix]
 
 
-def scan_lines(path: Path, encoding: str, parse: Callable[[str], Statement | None]) -> TaxonomyScan:
-    """Read a file line by line.
+def _scan_tsv(lines: Iterator[str]) -> TaxonomyScan:
+    """Read lines `parent<TAB>child`, or columns in any order if the first line names them."""
+    first = next(lines, "")
+    columns = Columns.named(first.split("\t"))
+    if columns is not None and columns.parent is not None:
+        return scan_sheet(chain([first], lines), "\t")
+    scan = _scan_lines(chain([first], lines), parse_tsv)
+    if not scan.edges and len(scan.labels) > 1 and all(map(_OTHER_DELIMITER.search, scan.labels)):
+        problem = f"no line has a tab, and {scan.labels[0][:60]!r} looks like two labels; give the file the suffix .csv"
+        return replace(scan, problems=(Problem(1, problem), *scan.problems))
+    return scan
 
-    Args:
-        path: The file.
-        encoding: Its encoding.
-        parse: Parses a line: None if it is blank or a comment, ValueError if it is invalid.
-    """
-    scan, size = ScanBuilder(), 0
-    for number, line in read_lines(path, encoding, longest=_LONGEST_LINE):
-        size += len(line) + 1
-        if size > LARGEST_TEXT:
-            raise FileError(f"{path}: has more than {LARGEST_TEXT:,} letters, which is too much for a taxonomy")
+
+_OTHER_DELIMITER = re.compile(r"\S[;,]\S")
+
+
+def _scan_lines(lines: Iterable[str], parse: Callable[[str], Statement | None]) -> TaxonomyScan:
+    """Read line by line; `parse` gives None for a line that is blank or a comment, and ValueError if it is invalid."""
+    scan = ScanBuilder()
+    for number, line in enumerate(lines, 1):
         try:
             statement = parse(line)
         except ValueError as error:
@@ -197,52 +189,6 @@ def scan_lines(path: Path, encoding: str, parse: Callable[[str], Statement | Non
         if statement:
             scan.add(statement.parent, statement.child, number, statement.terms())
     return scan.finish()
-
-
-def parse_tsv(line: str) -> Statement | None:
-    r"""Parse `parent<TAB>child`, with two optional fields: the child's name, and alternatives separated by `|`.
-
-    A label without a parent is alone on its line or, with a name, after an empty first field. White space around a
-    field is stripped. Blank lines and lines that start with `#` are ignored.
-
-    >>> parse_tsv("CCAT\tC11\tstrategy and plans\tstrategies|plans")
-    Statement(parent='CCAT', child='C11', title='strategy and plans', alternatives=('strategies', 'plans'))
-    >>> parse_tsv("CCAT")
-    Statement(parent=None, child='CCAT', title='', alternatives=())
-    """
-    if line.startswith("#") or not line or line.isspace():
-        return None
-    fields = [field.strip() for field in line.split("\t")]
-    if len(fields) > 4:
-        raise ValueError(f"{len(fields)} fields between tabs; give parent, child and at most a name and alternatives")
-    if len(fields) == 1 and "  " in fields[0]:
-        raise ValueError(f"spaces between labels, as in {fields[0][:60]!r}, where a tab belongs; put a tab there")
-    if len(fields) == 1:
-        return Statement(None, fields[0])
-    parent, child, title, others = (*fields, "", "")[:4]
-    alternatives = tuple(name.strip() for name in others.split("|") if name.strip())
-    return Statement(None if (title or alternatives) and not parent else parent, child, title, alternatives)
-
-
-def parse_hier(line: str) -> Statement | None:
-    """Parse a line of `rcv1.topics.hier` or `rcv1.topics.hier.orig`; the parent `None` means no parent.
-
-    A description that only repeats the label is not a title.
-
-    >>> parse_hier("parent: CCAT  child: C11    child-description: STRATEGY/PLANS")
-    Statement(parent='CCAT', child='C11', title='STRATEGY/PLANS', alternatives=())
-    """
-    if not line or line.isspace():
-        return None
-    start, _, after = line.partition("parent:")
-    found = _CHILD.search(after)
-    if start.strip() or not found or after.startswith("child-description:", found.end()):
-        raise ValueError("not of the form `parent: X child: Y child-description: Z`; correct the line")
-    parent = after[: found.start()].strip()
-    described = _DESCRIPTION.search(after, found.end())
-    child = after[found.end() : described.start() if described else None].strip()
-    title = after[described.end() :].strip() if described else ""
-    return Statement(None if parent == "None" else parent, child, "" if title == child else title)
 
 
 def read_flat_nodes(nodes: Iterable[str | Mapping[str, Any]]) -> Taxonomy:

@@ -1,12 +1,14 @@
 """Writing a taxonomy to a file from which `read_taxonomy` reads an equal one.
 
-JSON, YAML and SKOS hold all names of labels. The formats with one label per line hold names without languages: TSV the
-title, and as alternatives the alternative names and the titles in other languages; `.hier` only the title.
+JSON, YAML and SKOS hold all names of labels. The formats with one label per line hold names without languages: TSV
+and CSV the title, and as alternatives the alternative names and the titles in other languages; `.hier` only the title.
 """
 
+import csv
+import io
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -17,8 +19,10 @@ from taxocaps.errors import FileError, TaxonomyError
 from taxocaps.files import atomic_text, format_suffix
 from taxocaps.taxonomy.labeling_config import write_labeling_config
 from taxocaps.taxonomy.nested import TERM_KEYS
-from taxocaps.taxonomy.readers import Statement, TaxonomyFormat, parse_hier, parse_tsv, taxonomy_format
+from taxocaps.taxonomy.readers import TaxonomyFormat, taxonomy_format
+from taxocaps.taxonomy.sheets import HEADER, Columns
 from taxocaps.taxonomy.skos import LABEL_NAMESPACE, RDF_SYNTAXES
+from taxocaps.taxonomy.statements import Statement, parse_hier, parse_tsv
 from taxocaps.taxonomy.terms import Term, TermKind
 from taxocaps.taxonomy.tree import Taxonomy
 
@@ -39,7 +43,7 @@ def write_taxonomy(taxonomy: Taxonomy, path: str | PathLike[str], *, format: Wri
     Args:
         taxonomy: The taxonomy.
         path: The file, compressed if the suffix is `.gz`, `.xz` or `.zst`.
-        format: `tsv`, `hier`, `json`, `yaml` or `skos` (as Turtle), by default determined by the suffix; or
+        format: `tsv`, `csv`, `hier`, `json`, `yaml` or `skos` (as Turtle), by default determined by the suffix; or
             `label-studio` or `label-studio-choices` for a labeling configuration, which cannot be read again.
 
     Raises:
@@ -51,6 +55,7 @@ def write_taxonomy(taxonomy: Taxonomy, path: str | PathLike[str], *, format: Wri
         "label-studio": partial(write_labeling_config, tag="Taxonomy"),
         "label-studio-choices": partial(write_labeling_config, tag="Choices"),
         "tsv": _write_tsv,
+        "csv": _write_csv,
         "hier": _write_hier,
         "json": _write_json,
         "yaml": _write_yaml,
@@ -91,11 +96,33 @@ def format_hier(statement: Statement) -> str:
 
 
 def _write_tsv(taxonomy: Taxonomy, file: TextIO) -> None:
-    """One line per edge, and one per root that has no edges or has names."""
+    file.writelines(_checked_line(statement, format_tsv, parse_tsv) for statement in _named_statements(taxonomy))
+
+
+def _write_csv(taxonomy: Taxonomy, file: TextIO) -> None:
+    columns = Columns.unnamed(len(HEADER))
+    file.write(f"{_csv_row(HEADER)}\n")
+    for statement in _named_statements(taxonomy):
+        line = _checked_line(statement, _format_csv, lambda text: columns.statement(next(csv.reader([text]))))
+        file.write(line)
+
+
+def _format_csv(statement: Statement) -> str:
+    return _csv_row([statement.parent or "", statement.child, statement.title, "|".join(statement.alternatives)])
+
+
+def _csv_row(cells: Sequence[str]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(cells)
+    return text.getvalue()
+
+
+def _named_statements(taxonomy: Taxonomy) -> Iterator[Statement]:
+    """One for each edge, and one for each root that has no edges or has names."""
     for parent, child in _statements(taxonomy):
         statement = Statement(parent, child, taxonomy.titles.get(child, ""), _alternatives(taxonomy, child))
         if parent is not None or statement.title or statement.alternatives or not taxonomy.children(child):
-            file.write(_checked_line(statement, format_tsv, parse_tsv))
+            yield statement
 
 
 def _alternatives(taxonomy: Taxonomy, name: str) -> tuple[str, ...]:
