@@ -61,6 +61,7 @@ BAD = {
     "truth alone": ["--truth", "FILE"],
     "a model and predictions": ["MODEL", "--predictions", "P", "--truth", "FILE"],
     "everything": ["MODEL", "FILE", "--predictions", "P", "--truth", "FILE"],
+    "a model and a taxonomy": ["MODEL", "FILE", "--taxonomy", "nosuch.tsv"],
     "documents and truth": ["MODEL", "FILE", "--truth", "FILE"],
 }
 

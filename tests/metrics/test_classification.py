@@ -15,6 +15,7 @@ from taxocaps.metrics.classification import (
     Counts,
     LabelRow,
     LevelRow,
+    OtherLabels,
     document_counts,
     flat_metrics,
     hierarchical_metrics,
@@ -52,7 +53,10 @@ def test_labels_without_training_documents_by_hand():
     found = new_label_metrics(TRUTH, PREDICTED, np.array([True, False, False]))
     assert (found.support, found.predicted) == (2, 2)
     assert as_tuple(found.micro) == (0.5, 0.5, 0.5)
-    found = new_label_metrics(TRUTH, PREDICTED, np.array([True] * 3), missed=3, added=AddedLabels(1, 0))
+    others = OtherLabels(
+        "xy", csr_array([[1, 1], [1, 0], [1, 0]], dtype=bool), csr_array([[0, 1]] + [[0, 0]] * 2, dtype=bool)
+    )
+    found = new_label_metrics(TRUTH, PREDICTED, np.array([True] * 3), others)
     assert (found.support, found.predicted) == (4, 1)
     assert as_tuple(found.micro) == (1, 0.25, 0.4)
     assert new_label_metrics(TRUTH, PREDICTED, np.array([True] * 3)) is None
@@ -94,33 +98,23 @@ def test_equal_to_scikit_learn(documents, labels, seed, density):
 
 
 @given(st.integers(0, 10**6), st.integers(0, 5))
-def test_missed_labels_are_columns_that_are_never_predicted(seed, extra):
+def test_labels_without_a_column_count_in_all_but_macro_averages(seed, extra):
     generator = np.random.default_rng(seed)
-    truth = random_labels(generator, 6, 4, 0.4).toarray()
-    predicted = random_labels(generator, 6, 4, 0.4).toarray()
-    unseen = random_labels(generator, 6, extra, 0.4).toarray()
-    wanted = precision_recall_fscore_support(
-        np.hstack([truth, unseen]),
-        np.hstack([predicted, np.zeros_like(unseen)]),
-        average="micro",
-        zero_division=0,
-    )[:3]
-    missed = int(unseen.sum())
-    found = flat_metrics(csr_array(truth), csr_array(predicted), missed=missed)
-    assert as_tuple(found.micro) == pytest.approx(wanted)
-    without = flat_metrics(csr_array(truth), csr_array(predicted))
-    assert dataclasses.replace(found, micro=without.micro) == without
+    truth, predicted = (random_labels(generator, 6, 4 + extra, 0.4) for _ in range(2))
+    inside = truth[:, :4], predicted[:, :4]
+    found = flat_metrics(*inside, others=OtherLabels(range(extra), truth[:, 4:], predicted[:, 4:]))
+    wanted, without = flat_metrics(truth, predicted), flat_metrics(*inside)
+    assert (found.micro, found.samples) == (wanted.micro, wanted.samples)
+    assert (found.subset_accuracy, found.hamming_loss) == (wanted.subset_accuracy, wanted.hamming_loss)
+    assert (found.macro, found.labels_with_support) == (without.macro, without.labels_with_support)
 
 
-def test_added_labels_are_columns_of_their_own_in_micro_averages():
-    generator = np.random.default_rng(0)
-    truth, predicted = (random_labels(generator, 6, 5, 0.4).toarray() for _ in range(2))
-    wanted = flat_metrics(csr_array(truth), csr_array(predicted)).micro
-    outside, given = truth[:, 3:], predicted[:, 3:]
-    added = AddedLabels(int((outside & given).sum()), int((given & ~outside).sum()))
-    missed = int((outside & ~given).sum())
-    found = flat_metrics(csr_array(truth[:, :3]), csr_array(predicted[:, :3]), missed=missed, added=added)
-    assert found.micro == wanted
+def test_labels_without_a_column_are_missed_added_rightly_or_added_wrongly():
+    truth = csr_array(np.array([[1, 0, 1], [1, 0, 0]], bool))
+    predicted = csr_array(np.array([[1, 1, 0], [0, 0, 0]], bool))
+    others = OtherLabels(("x", "y", "z"), truth, predicted)
+    assert others.missed == {"x": 1, "z": 1}
+    assert others.added == AddedLabels(right=1, wrong=1)
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0), (3, 3)])

@@ -10,7 +10,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from taxocaps.metrics.calibration import calibration_error, reliability, score_band
-from taxocaps.metrics.classification import flat_metrics, hierarchical_metrics, per_label, per_level
+from taxocaps.metrics.classification import OtherLabels, flat_metrics, hierarchical_metrics, per_label, per_level
 from taxocaps.metrics.evaluation import METRICS, evaluate
 from taxocaps.metrics.ranking import ranking_metrics
 
@@ -26,13 +26,18 @@ def arrays():
     return csr_array(generator.random((20, 4)) < 0.4), csr_array(scores > 0.5), scores
 
 
+def never_given(**counts):
+    """Labels that the first documents carry, so many each, and that are never given."""
+    truth = csr_array(np.arange(20)[:, None] < np.array(list(counts.values())))
+    return OtherLabels(tuple(counts), truth, csr_array(truth.shape, dtype=bool))
+
+
 def test_everything_is_there(arrays):
     truth, predicted, scores = arrays
-    found = evaluate(
-        truth, predicted, names=NAMES, levels=LEVELS, closure=CLOSURE, scores=scores, unseen={"y": 2, "z": 3}
-    )
+    others = never_given(y=2, z=3)
+    found = evaluate(truth, predicted, names=NAMES, levels=LEVELS, closure=CLOSURE, scores=scores, others=others)
     assert (found.documents, found.labels) == (20, 4)
-    assert found.flat == flat_metrics(truth, predicted, missed=5)
+    assert found.flat == flat_metrics(truth, predicted, others=others)
     assert found.flat.micro.recall < flat_metrics(truth, predicted).micro.recall
     assert found.hierarchical == hierarchical_metrics(truth, predicted, CLOSURE)
     assert found.ranking == ranking_metrics(truth, scores)
@@ -64,7 +69,7 @@ def test_as_a_dict_it_survives_json(arrays):
         levels=np.array(LEVELS),
         closure=CLOSURE,
         scores=scores,
-        unseen={"z": np.int64(3)},
+        others=never_given(z=3),
     )
     plain = found.as_dict()
     assert json.loads(json.dumps(plain)) == plain

@@ -10,6 +10,7 @@ from rich.console import Console
 from scipy.sparse import csr_array
 
 from taxocaps import __version__
+from taxocaps.metrics.classification import OtherLabels
 from taxocaps.metrics.evaluation import evaluate
 from taxocaps.report.tables import evaluation_markdown, evaluation_tables, model_card, quality_table
 from taxocaps.results import ModelCard
@@ -34,7 +35,7 @@ def evaluation():
         levels=[1, 1, 2],
         closure=csr_array(np.eye(3, dtype=bool)),
         scores=scores,
-        unseen={"new": 2},
+        others=OtherLabels(("new",), csr_array(np.array([[1], [1], [0], [0]], bool)), csr_array((4, 1), dtype=bool)),
     )
 
 
@@ -123,10 +124,10 @@ def test_markdown_is_a_table_and_a_list(evaluation):
     assert lines[len(table)] == ""
 
 
-def measured(unseen=None):
+def measured(others=None):
     truth = csr_array(np.array([[1, 1], [0, 1], [0, 1]], bool))
     scores = np.array([[0.9, 0.8], [0.2, 0.7], [0.6, 0.3]], np.float32)
-    return evaluate(truth, csr_array(scores >= 0.5), names=("a", "b"), scores=scores, unseen=unseen).as_dict()
+    return evaluate(truth, csr_array(scores >= 0.5), names=("a", "b"), scores=scores, others=others).as_dict()
 
 
 @pytest.fixture
@@ -146,7 +147,11 @@ def card():
         epochs=9,
         best_epoch=4,
         validation=measured(),
-        test=measured({"new": 2, "newer": 3}),
+        test=measured(
+            OtherLabels(
+                ("new", "newer"), csr_array([[1, 1], [1, 1], [0, 1]], dtype=bool), csr_array((3, 2), dtype=bool)
+            )
+        ),
     )
 
 

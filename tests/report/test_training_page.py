@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from taxocaps.metrics.classification import OtherLabels
 from taxocaps.metrics.diagnosis import diagnose
 from taxocaps.metrics.evaluation import evaluate
 from taxocaps.report.training_page import training_page
@@ -68,7 +69,9 @@ def measured(taxonomy, seed, documents=60):
         names=[label.label for label in labels],
         levels=[label.level for label in labels],
         scores=scores,
-        unseen={"elm": 2},
+        others=OtherLabels(
+            ("elm",), csr_array(np.arange(documents)[:, None] < 2), csr_array((documents, 1), dtype=bool)
+        ),
     )
     parents = [label.parents or ("",) for label in labels]
     return evaluation.as_dict(), diagnose(csr_array(truth), predicted, scores, parents)

@@ -122,6 +122,20 @@ def test_predictions_that_do_not_fit_the_truth(write):
         evaluate_predictions(write("p.jsonl", *twice, {"id": "2", "labels": []}, {"id": "3", "labels": []}), truth)
 
 
+def test_predictions_with_and_without_ids_are_not_mixed(write):
+    truth = write("truth.jsonl", *({"id": i, "text": "x", "labels": ["a"]} for i in ("1", "2", "3")))
+    with pytest.raises(CorpusError, match="some predictions have no id"):
+        evaluate_predictions(write("p.jsonl", {"id": "1", "labels": []}, {"labels": []}, {"labels": []}), truth)
+
+
+def test_invalid_records_that_are_skipped_are_told(toy_model, write):
+    path = write("test.jsonl", *({"text": text, "labels": ["Sport"]} for text in ("striker", "goal")), 7, 8)
+    told = []
+    evaluate(toy_model, path, corpus=CorpusConfig(on_error="skip"), tell=told.append)
+    assert len(told) == 1
+    assert told[0].startswith("2 invalid records skipped, the first: ")
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from taxocaps.cli.console import console, print_json, shown_progress, tell_recognised
+from taxocaps.cli.console import console, print_json, shown_progress, tell_recognised, tell_unless
 from taxocaps.cli.options import (
     CORPUS_OPTIONS,
     MODEL_FOLDER,
@@ -63,7 +63,7 @@ def evaluate(
     if test and not quiet and not as_json:
         tell_recognised(test, read_like(model, config))
     with shown_progress(quiet or as_json) as progress:
-        if model is not None and test and predictions is None and truth is None:
+        if model is not None and test and predictions is None and truth is None and taxonomy is None:
             found = run(
                 model,
                 test,
@@ -73,11 +73,12 @@ def evaluate(
                 address=address,
                 trust_code=trust_code,
                 progress=progress,
+                tell=tell_unless(quiet or as_json),
             )
         elif predictions is not None and truth is not None and model is None:
             found = evaluate_predictions(predictions, truth, config, taxonomy=taxonomy)
         else:
-            raise typer.BadParameter("give MODEL and TEST, or --predictions and --truth")
+            raise typer.BadParameter("give MODEL and TEST, or --predictions and --truth, with --taxonomy or without")
     if as_json:
         print_json(found.as_dict())
     elif not quiet:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, hstack
 
 from taxocaps.metrics.inputs import canonical_labels, check_columns, label_pair
 
@@ -17,6 +17,7 @@ __all__ = [
     "LabelRow",
     "LevelRow",
     "NewLabels",
+    "OtherLabels",
     "document_counts",
     "flat_metrics",
     "hierarchical_metrics",
@@ -42,6 +43,39 @@ class AddedLabels:
 
     right: int = 0
     wrong: int = 0
+
+
+@dataclass(frozen=True)
+class OtherLabels:
+    """True labels without a column: a model never learned them, but may have added them as ancestors of others.
+
+    Attributes:
+        names: The names of the U labels.
+        truth: CSR [documents, U] of bool.
+        predicted: CSR [documents, U] of bool, where they were added.
+    """
+
+    names: Sequence[str]
+    truth: csr_array
+    predicted: csr_array
+
+    @property
+    def missed(self) -> dict[str, int]:
+        """The number of documents in which each label was missed, if it was in any."""
+        counts = label_counts(self.truth, self.predicted)
+        missed = (counts.actual - counts.true_positives).tolist()
+        return {name: number for name, number in zip(self.names, missed, strict=True) if number}
+
+    @property
+    def added(self) -> AddedLabels:
+        """How often they were added."""
+        counts = label_counts(self.truth, self.predicted)
+        right = int(counts.true_positives.sum())
+        return AddedLabels(right, int(counts.predicted.sum()) - right)
+
+    def beside(self, truth: csr_array, predicted: csr_array) -> tuple[csr_array, csr_array]:
+        """True and predicted labels with columns, [documents, L], with these as further columns, [documents, L + U]."""
+        return hstack([truth, self.truth], "csr"), hstack([predicted, self.predicted], "csr")
 
 
 @dataclass(frozen=True)
@@ -81,21 +115,10 @@ class Counts:
         """Mean precision, recall and F1; zeros if n is 0."""
         return Averages(_mean(self.precision), _mean(self.recall), _mean(self.f1))
 
-    def pooled(self, missed: int = 0, added: AddedLabels | None = None) -> Averages:
-        """Precision, recall and F1 of the summed counts.
-
-        Args:
-            missed: Additional false negatives.
-            added: Additional true and false positives.
-        """
-        added = added or AddedLabels()
-        totals = (
-            self.true_positives.sum() + added.right,
-            self.predicted.sum() + added.right + added.wrong,
-            self.actual.sum() + added.right + missed,
-        )
-        total = Counts(*(np.array([number], np.int64) for number in totals))
-        return total.mean()
+    def pooled(self) -> Averages:
+        """Precision, recall and F1 of the summed counts."""
+        totals = (self.true_positives.sum(), self.predicted.sum(), self.actual.sum())
+        return Counts(*(np.array([number], np.int64) for number in totals)).mean()
 
 
 @dataclass(frozen=True)
@@ -126,8 +149,7 @@ def flat_metrics(
     truth: csr_array,
     predicted: csr_array,
     *,
-    missed: int = 0,
-    added: AddedLabels | None = None,
+    others: OtherLabels | None = None,
     averaged: NDArray[np.bool_] | None = None,
 ) -> FlatMetrics:
     """Compare predicted labels with true ones.
@@ -135,9 +157,7 @@ def flat_metrics(
     Args:
         truth: CSR [documents, L] of bool.
         predicted: CSR [documents, L] of bool.
-        missed: Number of true labels without a column, over all documents. They are false negatives of `micro` and do
-            not affect the other metrics.
-        added: Predicted labels without a column, over all documents; likewise for `micro` only.
+        others: Labels without a column; they count in everything but macro-averages.
         averaged: bool [L], the labels that macro-averages are over; by default all.
 
     Raises:
@@ -147,20 +167,24 @@ def flat_metrics(
     >>> flat_metrics(truth, csr_array([[True, False], [False, True]])).micro
     Averages(precision=1.0, recall=0.6666666666666666, f1=0.8)
     """
+    columns = truth.shape[1]
+    learned = np.arange(columns) if averaged is None else np.flatnonzero(averaged)
+    if others is not None:
+        truth, predicted = others.beside(truth, predicted)
     by_label = label_counts(truth, predicted)
     by_document = document_counts(truth, predicted)
-    macro = by_label.mean() if averaged is None else by_label.take(np.flatnonzero(averaged)).mean()
+    macro = by_label.take(learned).mean()
     wrong = by_label.predicted + by_label.actual - 2 * by_label.true_positives
     exact = (by_document.true_positives == by_document.predicted) & (by_document.true_positives == by_document.actual)
     means = macro.precision + macro.recall
     return FlatMetrics(
-        micro=by_label.pooled(missed, added),
+        micro=by_label.pooled(),
         macro=macro,
         macro_of_means_f1=2 * macro.precision * macro.recall / means if means else 0.0,
         samples=by_document.mean(),
         subset_accuracy=_mean(exact),
         hamming_loss=int(wrong.sum()) / max(truth.shape[0] * truth.shape[1], 1),
-        labels_with_support=int(np.count_nonzero(by_label.actual)),
+        labels_with_support=int(np.count_nonzero(by_label.actual[:columns])),
     )
 
 
@@ -183,9 +207,7 @@ def new_label_metrics(
     truth: csr_array,
     predicted: csr_array,
     learned: NDArray[np.bool_],
-    *,
-    missed: int = 0,
-    added: AddedLabels | None = None,
+    others: OtherLabels | None = None,
 ) -> NewLabels | None:
     """Compare predicted labels with true ones, for the labels that no training document carries.
 
@@ -193,8 +215,7 @@ def new_label_metrics(
         truth: CSR [documents, L] of bool.
         predicted: CSR [documents, L] of bool.
         learned: bool [L], the labels with training documents.
-        missed: Number of true labels without a column, over all documents.
-        added: Predicted labels without a column, over all documents.
+        others: Labels without a column, which are such labels, too.
 
     Returns:
         The metrics; None if no such label is carried or predicted.
@@ -202,13 +223,13 @@ def new_label_metrics(
     Raises:
         ValueError: If the shapes differ.
     """
-    counts = label_counts(truth, predicted).take(np.flatnonzero(~learned))
-    added = added or AddedLabels()
-    support = int(counts.actual.sum()) + added.right + missed
-    given = int(counts.predicted.sum()) + added.right + added.wrong
-    if not support and not given:
-        return None
-    return NewLabels(support, given, counts.pooled(missed, added))
+    if others is not None:
+        truth, predicted = others.beside(truth, predicted)
+    is_new = np.ones(truth.shape[1], bool)
+    is_new[: len(learned)] = ~learned
+    counts = label_counts(truth, predicted).take(np.flatnonzero(is_new))
+    support, given = int(counts.actual.sum()), int(counts.predicted.sum())
+    return NewLabels(support, given, counts.pooled()) if support or given else None
 
 
 def label_counts(truth: csr_array, predicted: csr_array) -> Counts:

@@ -18,6 +18,7 @@ from taxocaps.metrics.classification import (
     LabelRow,
     LevelRow,
     NewLabels,
+    OtherLabels,
     flat_metrics,
     hierarchical_metrics,
     new_label_metrics,
@@ -72,8 +73,8 @@ class Evaluation:
         label_rows: Metrics of each label, in the order of the columns.
         level_rows: Metrics of each level, if the taxonomy is known.
         unseen: True labels without a column, with the number of documents in which they were missed. They count in
-            `flat.micro`, and only there.
-        added: Predicted labels without a column, ancestors of others; likewise.
+            `flat`, but not in its macro-averages.
+        added: Such labels where they were predicted, as ancestors of others; likewise.
         new_labels: Metrics of the labels that no training document carries, with a column or without, if it is known
             which these are and any of them is carried or predicted.
         extra: Metrics of other packages, by name (see `METRICS`).
@@ -114,8 +115,7 @@ def evaluate(  # noqa: PLR0913 - everything that metrics are computed from
     levels: Sequence[int] | None = None,
     closure: csr_array | None = None,
     scores: NDArray[np.float32] | None = None,
-    unseen: Mapping[str, int] | None = None,
-    added: AddedLabels | None = None,
+    others: OtherLabels | None = None,
     averaged: NDArray[np.bool_] | None = None,
 ) -> Evaluation:
     """Compute all metrics that the arguments allow, including those of other packages.
@@ -127,22 +127,19 @@ def evaluate(  # noqa: PLR0913 - everything that metrics are computed from
         levels: The depth of each label in the taxonomy.
         closure: CSR [L, A] of bool, each label's ancestors and itself; see `hierarchical_metrics`.
         scores: float32 [documents, L], from 0 to 1.
-        unseen: True labels without a column, with the number of documents in which they were missed; see `Evaluation`.
-        added: Predicted labels without a column.
+        others: True labels without a column.
         averaged: bool [L], the labels with training documents, which macro-averages are over; by default all.
 
     Raises:
         ValueError: If shapes or lengths do not match, or a score is not between 0 and 1.
         TaxoCapsError: If a metric of another package fails.
     """
-    unseen = {str(name): int(count) for name, count in (unseen or {}).items()}
-    missed = sum(unseen.values())
     calibration = None if scores is None else reliability(truth, scores, above=CLEAR_NEGATIVE)
     learned = np.ones(truth.shape[1], bool) if averaged is None else averaged
     return Evaluation(
         documents=int(truth.shape[0]),
         labels=int(truth.shape[1]),
-        flat=flat_metrics(truth, predicted, missed=missed, added=added, averaged=averaged),
+        flat=flat_metrics(truth, predicted, others=others, averaged=averaged),
         hierarchical=None if closure is None else hierarchical_metrics(truth, predicted, closure),
         ranking=None if scores is None else ranking_metrics(truth, scores),
         calibration_error=None if calibration is None else calibration.error,
@@ -150,9 +147,9 @@ def evaluate(  # noqa: PLR0913 - everything that metrics are computed from
         nearly_sure=None if scores is None else score_band(truth, scores),
         label_rows=per_label(truth, predicted, names, levels),
         level_rows=() if levels is None else per_level(truth, predicted, levels),
-        unseen=unseen,
-        added=added or AddedLabels(),
-        new_labels=new_label_metrics(truth, predicted, learned, missed=missed, added=added),
+        unseen={} if others is None else others.missed,
+        added=AddedLabels() if others is None else others.added,
+        new_labels=new_label_metrics(truth, predicted, learned, others),
         extra=_external_metrics(Evaluated(truth, predicted, scores, tuple(names))),
     )
 

@@ -1,7 +1,7 @@
 """Measure a model on labelled documents, or predictions against the truth."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -43,6 +43,7 @@ def evaluate(  # noqa: PLR0913 - a front door: each argument stands for itself
     address: str | None = None,
     trust_code: bool = False,
     progress: Progress = silent,
+    tell: Callable[[str], None] = lambda message: None,
 ) -> Evaluation:
     """Measure a model on labelled documents.
 
@@ -59,11 +60,12 @@ def evaluate(  # noqa: PLR0913 - a front door: each argument stands for itself
         address: The address of the cluster, such as `auto`; by default one is started on this machine.
         trust_code: Whether code that the model names may be run.
         progress: Called with the progress of the work.
+        tell: Called with messages for the user, such as how many broken records were skipped.
     """
     if is_frame(documents):
         with as_path(documents) as path:
             how: dict[str, Any] = {"jobs": jobs, "engine": engine, "address": address, "trust_code": trust_code}
-            return evaluate(model, path, corpus=corpus, progress=progress, **how)
+            return evaluate(model, path, corpus=corpus, progress=progress, tell=tell, **how)
     corpus, workers = read_like(model, corpus), Engine(engine, jobs, address)
     files = input_files(documents, corpus)
     fitted = as_model(model, trust_code=trust_code)
@@ -82,6 +84,8 @@ def evaluate(  # noqa: PLR0913 - a front door: each argument stands for itself
         progress("labelling documents", len(labels), None, pace.note)
     if not labels:
         raise nothing_read(files, corpus, report)
+    if report.skipped:
+        tell(report.summary)
     _check_labelled(files[0], labels, corpus)
     progress("labelling documents", len(labels), len(labels))
     return evaluate_scores(fitted, labels, np.concatenate(scores))
@@ -185,6 +189,8 @@ def _matched(path: Path, documents: Sequence[Document], truth: Path) -> list[tup
             )
         return [labels for _, labels in rows]
     by_id = dict(rows)
+    if None in by_id:
+        raise CorpusError(f"{path}: some predictions have no id, and others have; give all of them ids, or none")
     if len(by_id) != len(rows):
         raise CorpusError(f"{path}: an id stands there more than once; each document has one prediction")
     missing = [id for id in wanted if id not in by_id]

@@ -17,7 +17,7 @@ find("parts").textContent = `Documents: ${Object.entries(model.documents).map(([
   (model.documents.dev ? "" : "For validation some of the training documents were held out, or all used where there are very few. ") +
   (model.is_tuned ? "Thresholds were tuned on the validation documents, so these metrics are slightly optimistic." : "") +
   (model.is_calibrated ? "" : " Scores are not probabilities: there were too few documents, or calibration was not wanted.") +
-  (summary.test?.unseen ? ` ${counted(summary.test.unseen, "label")} of test documents cannot be given by the model; they count as missed in micro-averages.` : "");
+  (summary.test?.unseen ? ` ${counted(summary.test.unseen, "label")} of test documents cannot be given by the model; they count as missed.` : "");
 function tile(title, value) {
   const box = add(find("tiles"), "div", "", "tile");
   add(box, "span", title);
