@@ -47,6 +47,8 @@ def test_a_worse_model_is_told_by_the_exit_code(run, folder):
         ((), "feedback.sqlite"),
         (("--feedback", "nowhere.jsonl"), "nowhere.jsonl"),
         (("--back", "--out", "x"), "--back"),
+        (("--back", "--json"), "--back"),
+        (("--back", "--anyway"), "--back"),
         (("--feedback", "{train}"), "--anyway"),
     ],
 )

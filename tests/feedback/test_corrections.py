@@ -53,6 +53,15 @@ def test_what_is_imported_comes_out_again_and_again_is_once(model, tmp_path):
     assert list(read_corrections(model)) == documents
 
 
+def test_documents_without_ids_are_told_apart_by_their_texts(model):
+    files = [[Document(f"{name} {number}", labels=("oil",)) for number in range(3)] for name in ("first", "second")]
+    with FeedbackStore(feedback_path(model)) as store:
+        for documents in (*files, files[0]):
+            assert import_corrections(store, documents, "eve") == 3
+    assert set(read_corrections(model)) > {*files[0], *files[1]}
+    assert len(list(read_corrections(model))) == 7  # with the one that was there
+
+
 def test_what_a_reviewer_says_after_an_import_stands(model):
     with FeedbackStore(feedback_path(model)) as store:
         import_corrections(store, [Document(OIL.text, OIL.id, ("crude",))], "eve")

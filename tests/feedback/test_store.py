@@ -36,6 +36,18 @@ def test_an_event_says_who_said_what_of_which_model_and_when(store):
     assert store.events(after=event.number) == [] == store.events(document="another")
 
 
+def test_the_events_of_a_document_are_found_without_a_look_at_those_of_others(store):
+    store.add([say(f"k{number}", "reject", "trade", Document("x", f"d{number % 500}")) for number in range(1_000)])
+    steps = [0]
+
+    def count():
+        steps[0] += 1
+
+    store._database.set_progress_handler(count, 1)
+    assert [event.key for event in store.events(document="d7")] == ["k7", "k507"]
+    assert steps[0] < 500
+
+
 def test_what_is_sent_again_is_added_once(store):
     first = store.add([say("k1", "reject", "trade"), say("k2", "done", suggested=("trade", "oil"))])
     assert store.add([say("k1", "reject", "trade"), say("k2", "done", suggested=("trade", "oil"))]) == first
@@ -43,7 +55,14 @@ def test_what_is_sent_again_is_added_once(store):
 
 
 @pytest.mark.parametrize(
-    "other", [say("k1", "accept", "trade"), say("k1", "reject", "oil"), say("k1", "reject", "trade", Document("x"))]
+    "other",
+    [
+        say("k1", "accept", "trade"),
+        say("k1", "reject", "oil"),
+        say("k1", "reject", "trade", Document("x")),
+        say("k1", "reject", "trade", Document(DOCUMENT.text, "d2")),
+        say("k1", "reject", "trade", Document("Crude prices fell.", "d1")),
+    ],
 )
 def test_a_key_that_stands_for_something_else_is_refused_with_all_that_comes_with_it(store, other):
     store.add([say("k1", "reject", "trade")])
@@ -167,6 +186,14 @@ def test_what_was_acknowledged_survives_a_kill(tmp_path):
 def test_commits_are_synchronised_with_the_disk(store):
     assert store._database.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
     assert store._database.execute("PRAGMA synchronous").fetchone()[0] == 2  # FULL
+
+
+def test_a_full_disk_is_told_as_such_and_nothing_is_added(store):
+    (pages,) = store._database.execute("PRAGMA page_count").fetchone()
+    store._database.execute(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(FileError, match="cannot be used as a store of feedback: database or disk is full"):
+        store.add([say("k1", "reject", "trade"), say("k2", "add", "trade", Document("x" * 100_000, "d2"))])
+    assert store.events() == []
 
 
 def test_files_that_are_no_store(tmp_path):

@@ -3,6 +3,7 @@
 import itertools
 import multiprocessing
 import os
+import shutil
 import signal
 import sys
 
@@ -47,18 +48,28 @@ def _kill_again_and_again(folder):
     write_documents(documents(90, 1), folder / "train.jsonl")
     write_documents(documents(30, 2, "t"), folder / "test.jsonl")
     train(TrainFiles(folder / "train.jsonl", test=folder / "test.jsonl"), model, model="SVM")
-    corrected = feedback(folder, [Document("zebu zebu grass", f"z{number}", ("wheat",)) for number in range(4)])
-    learn(model, corrected)
-    assert labels_of(before(model), "zebu zebu zebu") == set()
+    earlier, newer = (
+        [Document(f"{animal} {animal} grass", f"{animal}{number}", ("wheat",)) for number in range(4)]
+        for animal in ("zebu", "yak")
+    )
+    learn(model, feedback(folder, earlier))
+    for path in (model, before(model)):
+        shutil.copytree(path, folder / "saved" / path.name)
+    corrected = feedback(folder, earlier + newer)
     given, kills = corrected.read_bytes(), 0
     while _learn_until(model, corrected, 1 + EVERY * kills):
         kills += 1
         assert labels_of(model, "zebu zebu zebu") == {"wheat"}
         assert labels_of(before(model), "zebu zebu zebu") <= {"wheat"}
         assert corrected.read_bytes() == given
+        learn(model, corrected)
+        assert [labels_of(path, "yak yak yak") for path in (model, before(model))] == [{"wheat"}, set()]
+        assert labels_of(before(model), "zebu zebu zebu") == {"wheat"}
+        for path in (model, before(model)):
+            shutil.rmtree(path)
+            shutil.copytree(folder / "saved" / path.name, path)
     assert kills > 10
-    assert labels_of(before(model), "zebu zebu zebu") == {"wheat"}
-    wanted = {"feedback.jsonl", "model", "model.before", "test.jsonl", "train.jsonl"}
+    wanted = {"feedback.jsonl", "model", "model.before", "saved", "test.jsonl", "train.jsonl"}
     assert {path.name for path in folder.iterdir()} == wanted
 
 

@@ -2,6 +2,8 @@
 
 import json
 import random
+import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -195,6 +197,54 @@ def test_what_cannot_be_judged_is_refused(corpus, trained):
         learn(model, given)
     assert learn(model, given, anyway=True).comparison is None
     assert learn(model, LearnFiles(given, test=corpus / "test.jsonl")).comparison.documents == 30
+
+
+def test_learning_twice_from_the_same_corrections_keeps_the_model_from_before_them(corpus, trained):
+    model = trained(test=corpus / "test.jsonl")
+    original = (model / "weights.safetensors").read_bytes()
+    for _ in range(2):
+        assert learn(model, feedback(corpus, documents(3, 1))).is_replaced
+        assert (before(model) / "weights.safetensors").read_bytes() == original
+    assert learn(model, feedback(corpus, documents(4, 2))).is_replaced
+    assert (before(model) / "weights.safetensors").read_bytes() != original
+
+
+def test_learning_from_the_same_corrections_otherwise_keeps_the_model_as_it_was(corpus, trained):
+    model = trained(test=corpus / "test.jsonl")
+    given = feedback(corpus, documents(3, 1))
+    learn(model, given)
+    learned = (model / "weights.safetensors").read_bytes()
+    write_documents(documents(60, 1), corpus / "other.jsonl")
+    learn(model, LearnFiles(given, train=corpus / "other.jsonl"), anyway=True)
+    assert (before(model) / "weights.safetensors").read_bytes() == learned
+    shutil.rmtree(before(model))
+    learned = (model / "weights.safetensors").read_bytes()
+    learn(model, LearnFiles(given, train=corpus / "other.jsonl"), anyway=True)
+    assert (before(model) / "weights.safetensors").read_bytes() == learned
+
+
+def test_corrections_without_ids_replace_no_document_that_has_another_text(corpus, trained):
+    write_documents([replace(one, id=str(n)) for n, one in enumerate(documents(90, 1), 1)], corpus / "train.jsonl")
+    model = trained(test=corpus / "test.jsonl")
+    with FeedbackStore(feedback_path(model)) as store:
+        for seed in (5, 6):
+            import_corrections(store, [replace(one, id=None) for one in documents(4, seed)], "ann")
+    report = learn(model)
+    assert (report.corrections, report.added) == (8, 8)
+    assert load_model(model).counts.sum() == 98
+
+
+@pytest.mark.parametrize("is_gone", [True, False])
+def test_validation_documents_that_have_changed_or_are_gone_are_left_out(corpus, trained, is_gone):
+    write_documents(documents(30, 3, "v"), corpus / "dev.jsonl")
+    model = trained(dev=corpus / "dev.jsonl", test=corpus / "test.jsonl")
+    if is_gone:
+        (corpus / "dev.jsonl").unlink()
+    else:
+        write_documents(documents(20, 4, "v"), corpus / "dev.jsonl")
+    told = []
+    assert learn(model, feedback(corpus, documents(3, 9)), tell=told.append).is_replaced
+    assert any("dev.jsonl: the dev documents of" in message and "left out" in message for message in told)
 
 
 def test_the_store_of_corrections_beside_the_model_is_learned_from(corpus, trained):

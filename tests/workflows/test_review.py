@@ -154,3 +154,21 @@ def test_what_cannot_be_reviewed_is_refused_and_nothing_is_written(corpus, tmp_p
     with pytest.raises(ConfigError, match="taxonomy is part of ReviewFiles"):
         review(ReviewFiles(corpus / "train.jsonl"), taxonomy=TREE)
     assert [path.name for path in tmp_path.iterdir()] == ["few.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("documents", "others", "message"),
+    [
+        ("-", {}, "is read twice; give a file"),
+        ("train.jsonl", {"pool": "-"}, "is read twice; give a file"),
+        ("train.jsonl", {"output": "."}, "is a directory; give a file"),
+        ("train.jsonl", {"report": "."}, "is a directory; give a file"),
+        ("train.jsonl", {"output": "same", "report": "./same"}, "same: is both output and report"),
+    ],
+)
+def test_files_that_would_fail_at_the_end_are_refused_before_any_work(corpus, monkeypatch, documents, others, message):
+    monkeypatch.chdir(corpus)
+    stages = []
+    with pytest.raises(FileError, match=message):
+        review(documents, model="SVM", progress=lambda stage, *rest: stages.append(stage), **others)
+    assert not stages

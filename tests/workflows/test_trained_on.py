@@ -2,6 +2,7 @@
 
 import csv
 import random
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -9,7 +10,9 @@ import pytest
 
 import taxocaps
 from taxocaps.corpus.readers import CorpusConfig
+from taxocaps.feedback import read_corrections
 from taxocaps.workflows.explain import explain
+from taxocaps.workflows.feedback import import_feedback
 from taxocaps.workflows.serve import load_served
 from taxocaps.workflows.trained_on import read_like
 from taxocaps.workflows.uploads import read_upload
@@ -68,6 +71,13 @@ def test_explanations_and_uploads_read_the_same_text(model, table):
     assert explain(model, table, id="2").text.split()[0] in WORDS["wheat"]
     upload = read_upload(table.read_bytes(), "table.csv", corpus=load_served("model", model).corpus)
     assert upload.text_fields == ("line",)
+
+
+def test_imported_corrections_are_read_from_the_same_fields(model, tmp_path):
+    (tmp_path / "corrected.csv").write_text("text,line,chapter\na heading,grain and crop,wheat\n")
+    shutil.copytree(model, tmp_path / "model")
+    import_feedback(tmp_path / "model", tmp_path / "corrected.csv", "ann")
+    assert [(one.text, one.labels) for one in read_corrections(tmp_path / "model")] == [("grain and crop", ("wheat",))]
 
 
 def test_weights_of_fields_are_remembered(table, tmp_path):

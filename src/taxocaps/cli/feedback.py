@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from taxocaps.cli.console import print_json, say
+from taxocaps.cli.console import print_json, say, tell_unless
 from taxocaps.cli.options import CORPUS_OPTIONS, AsJson, Quiet, existing, with_config
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def import_(
     """Add documents that were labelled elsewhere, as reviewed; the same file again changes nothing."""
     from taxocaps.workflows.feedback import import_feedback
 
-    count = import_feedback(target, documents, reviewer, config)
+    count = import_feedback(target, documents, reviewer, config, tell=tell_unless(quiet or as_json))
     if as_json:
         print_json({"documents": count})
     elif not quiet:

@@ -61,7 +61,7 @@ def learn(
     from taxocaps.workflows.learn import learn as run
 
     if back:
-        _refuse_with_back(feedback, train, test, out)
+        _refuse_with_back(feedback, train, test, out, anyway, as_json)
         go_back(start)
         if not quiet:
             say(f"{start}: the earlier model is back; the other one is {start}.before now")
@@ -86,8 +86,8 @@ def learn(
         raise typer.Exit(1)
 
 
-def _refuse_with_back(*given: Path | None) -> None:
-    if any(path is not None for path in given):
+def _refuse_with_back(*given: Path | bool | None) -> None:
+    if any(given):
         raise typer.BadParameter("--back learns nothing; leave out the other options")
 
 

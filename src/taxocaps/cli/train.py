@@ -37,7 +37,8 @@ def train(
     taxonomy: Annotated[
         Path | None,
         typer.Argument(
-            callback=existing, help="The label taxonomy: TSV, JSON, YAML, SKOS ... Default: a flat list of the labels."
+            callback=existing,
+            help="The label taxonomy: CSV, TSV, JSON, YAML, SKOS ... Default: a flat list of the labels.",
         ),
     ] = None,
     out: Annotated[

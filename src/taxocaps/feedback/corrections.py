@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from taxocaps.corpus.document import Document, document_name
-from taxocaps.corpus.readers import CorpusConfig, read_documents
+from taxocaps.corpus.readers import CorpusConfig, ReadReport, read_documents
 from taxocaps.errors import CorpusError
 from taxocaps.feedback.store import Correction, Event, FeedbackStore, Verdict, feedback_path
 
@@ -16,7 +16,9 @@ __all__ = ["final_labels", "import_corrections", "locate_store", "read_correctio
 _MAGIC = b"SQLite format 3\0"
 
 
-def read_corrections(source: Path | str, config: CorpusConfig | None = None) -> Iterator[Document]:
+def read_corrections(
+    source: Path | str, config: CorpusConfig | None = None, report: ReadReport | None = None
+) -> Iterator[Document]:
     """Every reviewed document with its final labels.
 
     A document is reviewed when a reviewer was done with it. Its labels are those that were suggested when the reviewer
@@ -26,6 +28,7 @@ def read_corrections(source: Path | str, config: CorpusConfig | None = None) -> 
     Args:
         source: A store, the folder of the model beside which it is, or a file of documents with labels in any format.
         config: The format and fields of a file of documents.
+        report: Counts its broken records, if these are skipped.
 
     Raises:
         FileError: If there is nothing of the kind.
@@ -33,7 +36,7 @@ def read_corrections(source: Path | str, config: CorpusConfig | None = None) -> 
     """
     path = locate_store(Path(source))
     if path.is_dir() or (path.is_file() and not _is_database(path)):
-        return _labelled(path, config)
+        return _labelled(path, config, report)
     return _reviewed(FeedbackStore(path, create=False))
 
 
@@ -69,15 +72,16 @@ def import_corrections(store: FeedbackStore, documents: Iterable[Document], revi
         How many documents there were.
     """
     count = 0
-    for count, document in enumerate(documents, 1):
-        store.add(_as_corrections(store, replace(document, id=document.id or str(count)), reviewer))
+    for document in documents:
+        store.add(_as_corrections(store, document, reviewer))
+        count += 1
     return count
 
 
 def _as_corrections(store: FeedbackStore, document: Document, reviewer: str) -> Iterator[Correction]:
     """The corrections that lead to the labels of a document."""
     labels = document.labels or ()
-    content = json.dumps([document.id, document.text, *labels])
+    content = json.dumps([document.id or "", document.text, *labels])
     name = f"import-{hashlib.sha256(content.encode('ascii')).hexdigest()[:32]}"
     if store.find(f"{name}-done") is not None:
         return
@@ -93,8 +97,8 @@ def _reviewed(store: FeedbackStore) -> Iterator[Document]:
             yield replace(document, labels=final_labels(events))
 
 
-def _labelled(path: Path, config: CorpusConfig | None) -> Iterator[Document]:
-    for number, document in enumerate(read_documents(path, config), 1):
+def _labelled(path: Path, config: CorpusConfig | None, report: ReadReport | None) -> Iterator[Document]:
+    for number, document in enumerate(read_documents(path, config, report=report), 1):
         if document.labels is None:
             raise CorpusError(f"{path}: {document_name(document.id, number)}: has no labels; corrections need them")
         yield document

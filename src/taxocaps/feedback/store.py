@@ -230,9 +230,10 @@ class FeedbackStore:
             limit: At most so many; -1 for all.
             document: Only those of documents with this id.
         """
-        where = "WHERE e.number > ? AND (? IS NULL OR d.id = ?) ORDER BY e.number LIMIT ?"
+        of_document, values = ("", ()) if document is None else ("AND d.id = ? ", (document,))
+        where = f"WHERE e.number > ? {of_document}ORDER BY e.number LIMIT ?"
         with self._errors():
-            return [*map(_event, self._database.execute(_EVENT + where, (after, document, document, limit)))]
+            return [*map(_event, self._database.execute(_EVENT + where, (after, *values, limit)))]
 
     def find(self, key: str) -> Event | None:
         """The event of a key."""
@@ -298,7 +299,7 @@ class FeedbackStore:
 
     def _add(self, correction: Correction) -> Event:
         if (known := self.find(correction.key)) is not None:
-            if _said(known) != _said(correction, known.document):
+            if _said(known) != _said(correction) or not self._is_about(correction):
                 raise FeedbackError(f"the key {correction.key!r} stands for another correction; make a new one")
             return known
         undone = self._undone(correction) if correction.verdict == "undo" else None
@@ -320,6 +321,14 @@ class FeedbackStore:
         added = self.find(correction.key)
         assert added is not None
         return added
+
+    def _is_about(self, correction: Correction) -> bool:
+        """Whether the known event of a correction is about the same document, with the same text."""
+        if correction.verdict == "undo":
+            return True
+        values = (correction.key, self._find_document(correction.document))
+        query = "SELECT 1 FROM events WHERE key = ? AND document = ?"
+        return self._database.execute(query, values).fetchone() is not None
 
     def _undone(self, correction: Correction) -> sqlite3.Row:
         found: sqlite3.Row | None = self._database.execute(
@@ -381,7 +390,8 @@ class FeedbackStore:
             try:
                 yield
             except BaseException:
-                self._database.execute("ROLLBACK")
+                if self._database.in_transaction:  # a full disk has ended it already
+                    self._database.execute("ROLLBACK")
                 raise
             self._database.execute("COMMIT")
 
@@ -422,12 +432,9 @@ def _event(row: sqlite3.Row) -> Event:
     return found
 
 
-def _said(one: Event | Correction, document: str = "") -> tuple[object, ...]:
+def _said(one: Event | Correction) -> tuple[object, ...]:
     """The fields that an event shares with the correction that it stores."""
-    if isinstance(one, Correction):
-        found = document if one.verdict == "undo" else one.document.id or ""
-        return found, one.verdict, one.label, one.suggested, one.undoes, one.reviewer
-    return one.document, one.verdict, one.label, one.suggested or (), one.undoes, one.reviewer
+    return one.verdict, one.label, one.suggested or (), one.undoes, one.reviewer
 
 
 def _document(row: sqlite3.Row) -> Document:

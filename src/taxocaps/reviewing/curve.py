@@ -31,7 +31,7 @@ LABEL_DOCUMENTS = 50
 """A label with so many documents has a curve of its own."""
 
 _PARTS = 5
-"""One document in so many is measured on."""
+"""One fold is measured on, a fifth with five folds; more folds are put together to so many."""
 _REPEATS, _MANY = 3, 20_000
 """How often the curve is measured, each time on others; once if there are many documents."""
 _DRAWS = 200

@@ -138,7 +138,8 @@ def learn(
     """Fit a model again to the documents it was trained on, with corrected ones in their place or added to them.
 
     The new model takes the place of the old one, which is kept as `MODEL.before`, unless its micro-F1 falls, by more
-    than chance explains, on documents that neither has learned from.
+    than chance explains, on documents that neither has learned from. Where the old one has learned from all of these
+    corrections already, `MODEL.before` stays the model that had not.
 
     Args:
         model: The folder of a model.
@@ -167,6 +168,7 @@ def learn(
         Corrections(known.corrections),
         Corrections(read_corrections(paths.feedback or folder, read_like(folder, config.corpus))),
     )
+    is_repeated = paths.train is None and not config.given and _said(newer) <= _said(older)
     config = _like(start, known, config)
     with WorkFolder(paths.out or folder) as target:
         data = TrainingData(sources, config, target.kept, progress, (older, newer), held_out)
@@ -185,7 +187,7 @@ def learn(
         is_wanted = paths.out is not None or anyway or not (found.comparison and found.comparison.is_worse)
         if is_wanted:
             _save(found, data, target, work)
-            _publish(target, keep=paths.out is None)
+            _publish(target, keep=not (is_repeated and before(folder).is_dir()))
     return LearnReport(
         str(paths.out or folder),
         is_wanted,
@@ -221,6 +223,11 @@ _BESIDE = ("train", "test", "out", "anyway", "trust_code", "progress", "tell")
 """What `learn` takes by name besides options."""
 
 
+def _said(corrections: Corrections) -> set[tuple[object, ...]]:
+    """What corrections say of which documents."""
+    return {(one.id, one.content, frozenset(one.labels or ())) for one in corrections.documents}
+
+
 def _sources(
     folder: Path, files: LearnFiles, known: TrainedOn, tell: Callable[[str], None]
 ) -> tuple[TrainFiles, HeldOutRows]:
@@ -229,7 +236,7 @@ def _sources(
     Training documents that are given instead are all learned from, unless the file is the same: then it is divided as
     before.
     """
-    train = files.train or _unchanged(folder, known, "train")
+    train = files.train or _unchanged(folder, known, "train", tell)
     if train is None:
         raise FileError(f"{folder}: does not say which documents it was trained on; give them with --train")
     if is_store(train):
@@ -237,25 +244,29 @@ def _sources(
     held_out = known.held_out if known.is_same("train", train) else {}
     if known.held_out and not held_out:
         tell(f"{folder} was measured on documents drawn from another file than {train}, all of which is learned from")
-    parts = {part: _part(folder, known, part, train, held_out) for part in ("dev", "test")}
+    parts = {part: _part(folder, known, part, train, held_out, tell) for part in ("dev", "test")}
     return TrainFiles(train, dev=parts["dev"], test=files.test or parts["test"]), held_out
 
 
-def _part(folder: Path, known: TrainedOn, part: str, train: Path, held_out: HeldOutRows) -> Path | None:
+def _part(
+    folder: Path, known: TrainedOn, part: str, train: Path, held_out: HeldOutRows, tell: Callable[[str], None]
+) -> Path | None:
     """The file of validation or test documents, which may be that of the training documents."""
     if part in known.held_out:
         return train if held_out else None
     if part in known.files and known.files[part] == known.files.get("train"):  # the field `split` tells them apart
         return train
-    return _unchanged(folder, known, part)
+    return _unchanged(folder, known, part, tell)
 
 
-def _unchanged(folder: Path, known: TrainedOn, part: str) -> Path | None:
+def _unchanged(folder: Path, known: TrainedOn, part: str, tell: Callable[[str], None]) -> Path | None:
+    """The file of a part, if it is as it was; only training documents cannot be done without."""
     path = known.files.get(part)
     if path is None or known.is_unchanged(part):
         return path
     state = "have changed since" if path.exists() else "are gone"
-    if part == "test":
+    if part != "train":
+        tell(f"{path}: the {part} documents of {folder} {state}; they are left out")
         return None
     raise FileError(f"{path}: the documents that {folder} was trained on {state}; give them with --train")
 
@@ -428,12 +439,15 @@ def _save(found: _Learned, data: TrainingData, target: WorkFolder, work: Path) -
 
 
 def _publish(target: WorkFolder, *, keep: bool) -> None:
-    """Put the new model in its place, and keep the one that it replaces beside it.
+    """Put the new model in its place; `keep` the one that it replaces, if any, beside it.
 
     Whenever the process is killed, there is a whole model in both places.
     """
-    if not keep:
+    if not target.target.exists():
         target.publish()
+        return
+    if not keep:
+        exchange_folders(target.result, target.target)
         return
     earlier = before(target.target)
     if earlier.exists():

@@ -17,7 +17,7 @@ from taxocaps.corpus.labels import Classes
 from taxocaps.encoding.documents import plain_text
 from taxocaps.encoding.store import is_store
 from taxocaps.encoding.store_writer import write_store
-from taxocaps.errors import CorpusError
+from taxocaps.errors import CorpusError, FileError
 from taxocaps.files import atomic_text, check_exists, refuse_same_file
 from taxocaps.progress import Progress, silent
 from taxocaps.report.review_page import review_page
@@ -136,13 +136,21 @@ _BESIDE = ("taxonomy", "pool", "output", "report", "batch", "trust_code", "progr
 
 
 def _check_paths(files: ReviewFiles) -> None:
-    """Refuse a wrong path at once, and a result that would replace what it is made from."""
+    """Refuse a wrong path at once, and a result that would replace what it is made from, or another one."""
+    for source in (files.corpus, files.pool):
+        if str(source) == "-":
+            raise FileError("standard input: is read twice; give a file")
+    targets = [path for path in (files.output, files.report) if path is not None]
+    for target in targets:
+        if target.is_dir():
+            raise FileError(f"{target}: is a directory; give a file")
+    if len(targets) > len({target.resolve() for target in targets}):
+        raise FileError(f"{targets[0]}: is both output and report; give two files")
     sources = [path for path in (files.corpus, files.pool, files.taxonomy) if isinstance(path, str | Path)]
     for source in map(Path, sources):
         check_exists(source)
-        for target in (files.output, files.report):
-            if target is not None:
-                refuse_same_file(source, target)
+        for target in targets:
+            refuse_same_file(source, target)
 
 
 @contextmanager

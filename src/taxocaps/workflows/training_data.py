@@ -23,7 +23,7 @@ from taxocaps.corpus.labels import (
     taxonomy_of,
     unseen_labels,
 )
-from taxocaps.corpus.readers import CorpusConfig, read_documents
+from taxocaps.corpus.readers import CorpusConfig, ReadReport, read_documents
 from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
 from taxocaps.encoding.store import is_store, read_manifest
 from taxocaps.encoding.store_writer import write_store
@@ -320,15 +320,15 @@ class TrainingData:
         is_shared = paths.count(self.paths[name]) > 1 and corpus.split is None and not self._held_out
         return corpus.replace(split=name) if is_shared else corpus
 
-    def _read(self, name: str, path: Path) -> Iterator[Document]:
+    def _read(self, name: str, path: Path, report: ReadReport) -> Iterator[Document]:
         """The documents of a part; the values of the field that they will be divided by are kept."""
         field, corpus = self._files.split_by, self._corpus(name)
         if name != "train" or field is None or field in (NONE, AUTO):
-            documents = read_documents(path, corpus)
+            documents = read_documents(path, corpus, report=report)
             is_divided = self._held_out and path == self._files.train
             yield from self._of_part(name, documents) if is_divided else documents
             return
-        for document in read_documents(path, corpus.replace(keep=field)):
+        for document in read_documents(path, corpus.replace(keep=field), report=report):
             self._values.append((document.kept or {}).get(field))
             yield document
 
@@ -340,8 +340,9 @@ class TrainingData:
     def _write_store(self, name: str, path: Path, tell: Callable[[str], None]) -> Path:
         folder = self._folder / "stores" / name
         folder.mkdir(parents=True, exist_ok=True)
+        report = ReadReport()
         write_store(
-            self._corrected(name, self._read(name, path)),
+            self._corrected(name, self._read(name, path, report)),
             self._encoder,
             folder,
             cache=self._folder / "tokens" / name,
@@ -350,6 +351,8 @@ class TrainingData:
             stage={"train": "documents", "dev": "validation documents", "test": "test documents"}[name],
             tell=tell,
         )
+        if report.skipped:
+            tell(f"{path}: {report.summary}")
         return folder
 
     def _corrected(self, name: str, documents: Iterable[Document]) -> Iterable[Document]:
