@@ -98,6 +98,14 @@ def test_all_corrections_of_a_request_or_none(running, say):
     assert running.client.get("/v1/feedback").json()["events"] == []
 
 
+def test_the_place_of_a_document_that_is_too_long_is_named(refusing):
+    given = {"verdict": "add", "reviewer": "ann", "label": "Tennis"}
+    long = {"id": "1", "text": "x" * 200_001}
+    corrections = [{**given, "key": "k1", "document": GOAL}, {**given, "key": "k2", "document": long}]
+    answer = refusing.client.post("/v1/feedback", json={"corrections": corrections})
+    assert (answer.status_code, answer.json()["error"]["field"]) == (413, "corrections[1].document.text")
+
+
 @pytest.mark.parametrize(
     ("change", "status", "message"),
     [
@@ -107,7 +115,6 @@ def test_all_corrections_of_a_request_or_none(running, say):
         ({"suggested": []}, 422, "add has no suggested"),
         ({"undoes": "k"}, 422, "add has no undoes"),
         ({"document": None}, 422, "add needs document"),
-        ({"document": {"text": "no id"}}, 422, "the document needs an id"),
         ({"document": {"id": "1", "text": ""}}, 422, "at least 1"),
         ({"document": {"id": "1", "text": "x" * 200_001}}, 413, "at most 200,000 characters"),
         ({"verdict": "like"}, 422, "accept"),
@@ -217,6 +224,30 @@ def test_too_many_at_once_are_refused(serve, model):
     assert answers[0].status_code == 200
 
 
+def test_documents_without_ids_are_queued_and_corrected_by_their_texts(running):
+    texts = ["The striker scored twice.", "A comet was seen."]
+    for text in texts:
+        assert running.client.post("/v1/queue", json={"documents": [{"text": text}]}).status_code == 200
+    queue = running.client.get("/v1/queue").json()
+    assert queue["sizes"]["open"] == 2
+    for number, one in enumerate(queue["documents"]):
+        assert one["document"]["id"] is None
+        done = {"key": f"k{number}", "verdict": "done", "reviewer": "ann", "document": one["document"], "suggested": []}
+        assert running.client.post("/v1/feedback", json={"corrections": [done]}).status_code == 200
+    assert running.client.get("/v1/queue").json()["sizes"] == {"open": 0, "reviewed": 2, "all": 2}
+
+
+def test_reviewed_documents_leave_room_in_the_queue(serve, model):
+    client = serve(model, review=1).client
+    for number in range(3):
+        document = {"text": f"Match {number} was won."}
+        assert client.post("/v1/queue", json={"documents": [document]}).status_code == 200
+        refused = client.post("/v1/queue", json={"documents": [GOAL]})
+        assert (refused.status_code, "may wait for review" in refused.text) == (413, True)
+        done = {"key": f"k{number}", "verdict": "done", "reviewer": "ann", "document": document, "suggested": []}
+        assert client.post("/v1/feedback", json={"corrections": [done]}).status_code == 200
+
+
 def test_a_model_without_a_store(serve, model):
     assert serve(replace(model, feedback=None)).client.get("/v1/queue").status_code == 404
 
@@ -224,7 +255,7 @@ def test_a_model_without_a_store(serve, model):
 def test_a_file_of_documents_to_review(tmp_path):
     (tmp_path / "queue.csv").write_text("text,title\nThe striker scored.,Sport\nA comet was seen.,Science\n")
     found = read_queue(tmp_path / "queue.csv", CorpusConfig(keep="title"), 2)
-    assert [(one.id, one.kept) for one in found] == [("1", {"title": "Sport"}), ("2", {"title": "Science"})]
+    assert [(one.id, one.kept) for one in found] == [(None, {"title": "Sport"}), (None, {"title": "Science"})]
     with pytest.raises(CorpusError, match=r"more than 1 documents; give fewer, or set serve\.review"):
         read_queue(tmp_path / "queue.csv", CorpusConfig(), 1)
     (tmp_path / "tokens.jsonl").write_text('{"id": "t", "tokens": ["goal"]}\n')

@@ -43,13 +43,13 @@ def test_a_file_at_fault_is_named(tmp_path):
 def test_lengths():
     config = ServeConfig(text_length=4)
     check_lengths([{"text": "abcd"}, {"tokens": ["a", "b"]}, {"tokens": []}, {"text": None, "tokens": ["abc"]}], config)
-    for documents, single, field in [
-        ([{"text": "abcde"}], True, "text"),
-        ([{"text": ""}, {"text": "abcde"}], False, "documents[1].text"),
-        ([{"tokens": ["ab", "cd"]}], False, "documents[0].tokens"),
+    for documents, prefix, field in [
+        ([{"text": "abcde"}], [""], "text"),
+        ([{"text": ""}, {"text": "abcde"}], [], "documents[1].text"),
+        ([{"tokens": ["ab", "cd"]}], [], "documents[0].tokens"),
     ]:
         with pytest.raises(ApiError) as caught:
-            check_lengths(documents, config, single=single)
+            check_lengths(documents, config, *prefix)
         assert (caught.value.status, caught.value.field) == (413, field)
 
 

@@ -90,3 +90,11 @@ def test_the_docs_of_a_server_load_its_own_style_and_nothing_else(client):
     assert re.findall(r"<h2>(.*?)</h2>", answer.text)[0] == "POST /v1/predict"
     assert not re.search(r"<(script|style|img|iframe)|@import|url\(", answer.text)
     assert {f"/{target}" for target in re.findall(r'<link[^>]* href="([^"]+)"', answer.text)} <= PAGE_PATHS
+
+
+def test_the_docs_describe_every_field_and_show_every_post_with_a_body(client):
+    operations = client.get("/docs").text.split("<h2>")[1:]
+    assert not [one for one in operations if "<dd></dd>" in one]
+    posts = [one for one in operations if one.startswith("POST ")]
+    assert posts
+    assert not [one for one in posts if "curl -X POST" not in one]

@@ -2,9 +2,12 @@
 
 import shutil
 import threading
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from taxocaps.web.reloading import Exchange, Reloader
 from taxocaps.workflows.serve import arrange_queue, load_models
 
 TEXT = "The striker scored two goals for his club."
@@ -92,6 +95,20 @@ def test_a_damaged_model_does_not_replace_one_and_is_told_without_its_path(runni
     assert ask(running, "reload", folder="missing").status_code == 404
     assert ask(running, "back").status_code == 409
     assert "Football" in labels(running)
+
+
+def test_the_path_of_a_damaged_model_is_not_told_if_the_server_was_started_with_a_relative_one(
+    slate, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    models = {}
+    for number in range(16):  # whose names have any order in a set
+        Path(f"{number}/other").mkdir(parents=True)
+        models[str(number)] = replace(slate.served(str(number)), folder=Path(f"{number}/news"))
+    reloader = Reloader(models)
+    for name in models:
+        message = reloader.run(Exchange(name, "other")).message
+        assert message.startswith("the model stays as it was: other: ")
 
 
 def test_no_request_is_dropped(running):

@@ -1,11 +1,12 @@
 """What clients may send."""
 
+import base64
 import time
 
 import pytest
 from pydantic import ValidationError
 
-from taxocaps.web.schemas import PredictRequest, limited_predict_request
+from taxocaps.web.schemas import FileRequest, PredictRequest, limited_predict_request
 
 
 def problems(kind, given):
@@ -61,3 +62,21 @@ def test_half_characters_are_refused_in_every_text():
     ]:
         assert problems(PredictRequest, given)[0]["loc"] == place
     assert PredictRequest(text="🏠").text == "🏠"
+
+
+def test_the_first_unknown_field_of_a_file_is_enough_and_gets_a_hint():
+    begin = time.process_time()
+    assert len(problems(FileRequest, dict.fromkeys(map(str, range(200_000)), 1))) == 1
+    assert time.process_time() - begin < 0.5
+    (found,) = problems(FileRequest, {"nmae": "a.csv", "content": ""})
+    assert found["msg"] == "unknown field; did you mean name?"
+
+
+def test_the_content_of_a_file_is_base64_with_or_without_line_ends_and_nothing_else():
+    text = base64.encodebytes(bytes(range(256))).decode()
+    assert "\n" in text[:-1]
+    for given in (text, text.replace("\n", "")):
+        assert FileRequest.model_validate({"name": "a", "content": given}).content == bytes(range(256))
+    for given in ("???", "YQ", "YQ==YQ==", "é"):
+        (found,) = problems(FileRequest, {"name": "a", "content": given})
+        assert (found["loc"], found["msg"]) == (("content",), "Value error, is not valid Base64"), given

@@ -2,14 +2,17 @@
 
 import asyncio
 import json
+import os
 import socket
+import threading
 import time
 
 import httpx
 import pytest
 
 from taxocaps.errors import ConfigError
-from taxocaps.web.server import address, bind, bind_shared, is_loopback
+from taxocaps.web.api import Service
+from taxocaps.web.server import Server, address, bind, bind_shared, is_loopback
 
 
 def test_addresses():
@@ -63,6 +66,34 @@ def test_a_stop_finishes_what_was_accepted_and_takes_no_more(serve, slate):
     assert [answer.json()["predictions"][0]["labels"][0]["label"] for answer in answers] == ["a", "b", "c"]
     running.thread.join(10)
     assert not running.thread.is_alive()
+
+
+def test_a_server_whose_lifeline_is_cut_finishes_what_was_accepted_at_rest(slate):
+    mine, its = os.pipe()
+    listener, answers = bind("127.0.0.1", 0), []
+    url = address(listener)
+    server = Server(Service({"slate": slate.served()}), lifeline=mine)
+    slate.open.clear()
+
+    def ask():
+        answers.append(httpx.post(f"{url}/v1/predict", json={"text": "a"}, timeout=20, trust_env=False))
+
+    threads = [threading.Thread(target=server.serve_on, args=(listener,)), threading.Thread(target=ask)]
+    for thread in threads:
+        thread.start()
+    assert slate.begun.wait(10)
+    os.close(its)
+    while not server.should_exit:
+        time.sleep(0.005)
+    begin = time.process_time()
+    time.sleep(1)
+    assert time.process_time() - begin < 0.3
+    slate.open.set()
+    for thread in threads:
+        thread.join(10)
+        assert not thread.is_alive()
+    assert [answer.status_code for answer in answers] == [200]
+    os.close(mine)
 
 
 def test_a_stop_waits_for_no_idle_connection(serve, slate):

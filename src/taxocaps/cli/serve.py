@@ -63,12 +63,13 @@ def serve(
     from taxocaps.web.server import Server, address, bind, bind_shared, is_loopback
     from taxocaps.web.workers import Workers, prepare_forking
     from taxocaps.workflows.serve import arrange_queue, load_models, read_examples, read_queue
+    from taxocaps.workflows.trained_on import read_like
 
     if workers > 1:
         prepare_forking()
     _check_single(models, queue, feedback)
     limits, token = resolve_serve_config(config, settings or ()), find_token(token_file)
-    corpus = resolve_corpus_config(config, settings or ())
+    corpus = read_like(models[0], resolve_corpus_config(config, settings or ()))
     documents = read_queue(queue, corpus, limits.review) if queue else []
     tried = read_examples(examples, corpus) if examples else []
     with ExitStack() as stack:  # a port in use is told before models are loaded

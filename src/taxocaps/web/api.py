@@ -139,7 +139,7 @@ class Service:
     async def predict(self, request: schemas.PredictRequest) -> Response:
         """Label documents, together with those of other clients."""
         model, documents = self.model(request.model), request.as_documents()
-        check_lengths(documents, self.config, single=request.documents is None)
+        check_lengths(documents, self.config, "" if request.documents is None else "documents[{}].")
         self._refuse_if_draining()
         jobs = make_jobs(documents, request.options, self.config.batch)
         predictions = await self._batcher(model).label(jobs)
@@ -150,7 +150,7 @@ class Service:
     async def explain(self, request: schemas.ExplainRequest) -> Response:
         """Explain why a document gets its labels."""
         model, field = self.model(request.model), "text" if request.tokens is None else "tokens"
-        check_lengths([dict(request)], self.config, single=True)
+        check_lengths([dict(request)], self.config, "")
         for index, label in enumerate(request.labels or ()):
             if label not in model.labels:
                 raise ApiError(422, "the model has no label of this name; see /v1/taxonomy", f"labels[{index}]")

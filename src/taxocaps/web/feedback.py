@@ -133,9 +133,10 @@ def feedback_routes(service: "Service", errors: Callable[..., Any]) -> APIRouter
         check_lengths([dict(one) for one in given], service.config)
         desk, most = service.desk(model), service.config.review
         sizes = await desk.run(lambda store: store.queue_sizes())
-        if sizes["all"] + len(given) > most:
-            raise ApiError(413, f"the queue holds at most {most:,} documents, and has {sizes['all']:,}", "documents")
-        documents = tuple(make_document(dict(one), str(number)) for number, one in enumerate(given, 1))
+        if sizes["open"] + len(given) > most:
+            message = f"at most {most:,} documents may wait for review, and {sizes['open']:,} do"
+            raise ApiError(413, message, "documents")
+        documents = tuple(make_document(dict(one)) for one in given)
         ranking = await service.rank(model, RankJob(documents))
         await desk.run(lambda store: store.enqueue(ranking))
         return json_response({"model": model.name, "documents": len(documents)})
@@ -155,7 +156,7 @@ def _corrections(
             if label is not None and label not in model.names:
                 raise ApiError(422, "the taxonomy has no label with this id; see /v1/taxonomy", place)
         document = {} if one.document is None else dict(one.document)
-        check_lengths([document], config, single=True)
+        check_lengths([document], config, f"{field}.document.")
         found.append(
             Correction(
                 one.key,

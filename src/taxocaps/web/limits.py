@@ -55,7 +55,7 @@ class ServeConfig(Config):
         batch: The most documents that are labelled at once.
         explain_words: The most words of a document that is explained: each distinct one costs a forward pass.
         explain_labels: The most labels that a request may ask to explain.
-        review: The most documents in the queue of reviewers.
+        review: The most documents that wait for reviewers.
     """
 
     section: ClassVar[str] = "serve"
@@ -97,19 +97,19 @@ def resolve_corpus_config(file: Path | None = None, overrides: Iterable[str] = (
     return resolve_sections(_Sections, file, overrides).corpus
 
 
-def check_lengths(documents: list[dict[str, Any]], config: ServeConfig, *, single: bool = False) -> None:
+def check_lengths(documents: list[dict[str, Any]], config: ServeConfig, prefix: str = "documents[{}].") -> None:
     """Refuse with 413 documents that are too long.
 
     Args:
         documents: Each with `text` or `tokens`.
         config: The limits.
-        single: Whether the one document came as the field `text` of the request.
+        prefix: What stands before `text` or `tokens` in the place of a document; {} is its number, from 0.
     """
     for index, document in enumerate(documents):
         name, length = _length(document)
         if length > config.text_length:
             message = f"a document has at most {config.text_length:,} characters; got {length:,}"
-            raise ApiError(413, message, name if single else f"documents[{index}].{name}")
+            raise ApiError(413, message, prefix.format(index) + name)
 
 
 def _length(document: Mapping[str, Any]) -> tuple[str, int]:

@@ -109,7 +109,8 @@ class Reloader:
             write_entry(error_entry(error))
             return ApiError(500, "the model stays as it was; see the log of the server")
         message = " ".join(str(error).split())
-        for parent in {str(self._folders[name].parent), str(self._folders[name].absolute().parent)} - {"."}:
+        parents = {str(self._folders[name].parent), str(self._folders[name].absolute().parent)} - {"."}
+        for parent in sorted(parents, key=len, reverse=True):  # a relative path may be the end of the absolute one
             message = message.replace(f"{parent}/", "")
         return ApiError(422, f"the model stays as it was: {message}")
 

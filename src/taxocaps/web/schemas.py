@@ -1,13 +1,16 @@
 """Requests and responses, as OpenAPI describes them; results are those of `taxocaps.results`."""
 
+import base64
+import binascii
 from functools import cached_property
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
-    Base64Bytes,
+    Base64Encoder,
     BaseModel,
     ConfigDict,
+    EncodedBytes,
     Field,
     ValidationInfo,
     create_model,
@@ -231,7 +234,7 @@ _Readable = Annotated[str, Field(min_length=1), _Checked]
 class ReviewDocument(_Request):
     """A document for reviewers: a text that they can read, and other fields that stay with it."""
 
-    id: _Id | None = Field(None, description="An id; by default the document's position, counted from 1.")
+    id: _Id | None = Field(None, description="An id, if it has one; else its text tells it from others.")
     text: _Readable
     fields: dict[_Text, _Text | int | _Number | bool | None] = Field(
         {}, max_length=_LONGEST_NAME, description="Other fields, such as a title; they come back with the corrections."
@@ -262,8 +265,6 @@ class RequestCorrection(_Request):
         for name in ("document", "label", "suggested", "undoes"):
             if (getattr(self, name) is not None) != (name in needed):
                 raise ValueError(f"{self.verdict} {'needs' if name in needed else 'has no'} {name}")
-        if self.document is not None and not self.document.id:
-            raise ValueError("the document needs an id")
         return self
 
 
@@ -379,22 +380,36 @@ class QueuedResponse(BaseModel):
     documents: int
 
 
-class FileRequest(BaseModel):
-    """A file of documents, and which of its fields are used; by default that is recognised.
+class _Base64(Base64Encoder):
+    """Base64 that may have white space but no other foreign characters, which pydantic would pass over."""
 
-    Attributes:
-        name: The name of the file, whose suffix tells what it is: .csv, .jsonl, .xlsx, .pdf, and so on.
-        content: Its bytes in Base64.
-        text_fields: The fields, such as columns of a table, that make the text.
-        id_field: The field with the id.
-    """
+    @classmethod
+    def decode(cls, data: bytes) -> bytes:
+        try:
+            return base64.b64decode(b"".join(data.split()), validate=True)
+        except binascii.Error as error:
+            raise ValueError("is not valid Base64") from error
 
-    model_config = ConfigDict(extra="forbid")
 
-    name: Annotated[str, Field(min_length=1, max_length=_LONGEST_FILE_NAME), AfterValidator(_without_surrogates)]
-    content: Base64Bytes
-    text_fields: list[_Field] = Field([], max_length=_LONGEST_NAME)
-    id_field: _Field | None = None
+class FileRequest(_Request):
+    """A file of documents, and which of its fields are used; by default that is recognised."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"name": "news.txt", "content": "VGhlIHN0cmlrZXIgc2NvcmVkIGZvciBoaXMgY2x1Yi4="}]
+        }
+    )
+
+    name: Annotated[str, Field(min_length=1, max_length=_LONGEST_FILE_NAME), _Checked] = Field(
+        description="The name of the file, whose suffix tells what it is: .csv, .jsonl, .xlsx, .pdf, and so on."
+    )
+    content: Annotated[bytes, EncodedBytes(encoder=_Base64), Field(strict=False)] = Field(
+        description="Its bytes in Base64."
+    )
+    text_fields: list[_Field] = Field(
+        [], max_length=_LONGEST_NAME, description="The fields, such as columns of a table, that make the text."
+    )
+    id_field: _Field | None = Field(None, description="The field with the id.")
 
 
 class ExchangeResponse(BaseModel):

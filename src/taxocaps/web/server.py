@@ -231,7 +231,7 @@ class Server(uvicorn.Server):
         await super().startup(sockets)
         loop = asyncio.get_running_loop()
         if self._lifeline is not None:
-            loop.add_reader(self._lifeline, self.stop)
+            loop.add_reader(self._lifeline, self._stop_alone, self._lifeline)
         if threading.current_thread() is threading.main_thread() and hasattr(signal, "SIGHUP"):
             loop.add_signal_handler(signal.SIGHUP, self.hang_up)
         if self.started:
@@ -242,6 +242,11 @@ class Server(uvicorn.Server):
         task = asyncio.ensure_future(self.service.reload_all())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    def _stop_alone(self, lifeline: int) -> None:
+        """Stop when the other end of the lifeline is closed; it would be told again without a pause."""
+        asyncio.get_running_loop().remove_reader(lifeline)
+        self.stop()
 
     def stop(self) -> None:
         """Accept no more requests, finish those that were accepted, and end."""

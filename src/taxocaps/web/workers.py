@@ -29,7 +29,6 @@ from taxocaps.web.server import Listener, Server
 __all__ = ["Workers", "prepare_forking"]
 
 _STOPPING = (signal.SIGTERM, signal.SIGINT)
-_BACKLOG = 2_048
 _PAUSE = 1.0
 """Seconds before a worker is replaced, so that one that fails at once does not keep the machine busy."""
 _RETIRING = 5.0
@@ -62,7 +61,7 @@ class Workers:
     """Processes with a socket each; one that ends is replaced, and a signal stops all of them gracefully."""
 
     def __init__(self, service: Service, listeners: Sequence[Listener], announce: Callable[[], None]) -> None:
-        """Listen.
+        """Prepare.
 
         Args:
             service: Handles the requests, with a row of metrics for each worker.
@@ -82,8 +81,6 @@ class Workers:
     def run(self) -> None:
         """Serve until stopped."""
         self._queue_signals()
-        for listener in self._listeners:
-            listener.listen(_BACKLOG)
         self._start_all()
         self._announce()
         while self._running or self._retired:

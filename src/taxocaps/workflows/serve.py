@@ -206,7 +206,7 @@ def _answer(model: ServedModel, job: Job) -> Any:
 
 
 def read_queue(file: Path, config: CorpusConfig, most: int) -> list[Document]:
-    """The documents of a file that are to be reviewed; those without an id are called by their positions.
+    """The documents of a file that are to be reviewed.
 
     Raises:
         CorpusError: If one has no text that a reviewer could read, or there are too many.
@@ -217,7 +217,7 @@ def read_queue(file: Path, config: CorpusConfig, most: int) -> list[Document]:
             raise CorpusError(f"{file}: {document_name(document.id, number)}: has no text that a reviewer could read")
         if number > most:
             raise CorpusError(f"{file}: has more than {most:,} documents; give fewer, or set serve.review=NUMBER")
-        found.append(Document(document.text, document.id or str(number), kept=document.kept))
+        found.append(Document(document.text, document.id, kept=document.kept))
     return found
 
 

@@ -96,7 +96,8 @@ def file(name, content):
 
 
 def labelled(page, number):
-    page.wait_for_selector(f"#status:has-text('{number} document')")
+    # "Labelling 2 documents…" is not the end of it.
+    page.wait_for_selector(f"#status:has-text('{number} document{'' if number == 1 else 's'} labelled by')")
     page.wait_for_selector("#why-status:empty", state="attached")
 
 

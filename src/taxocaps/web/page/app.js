@@ -16,7 +16,7 @@ import { showTrouble, takeTokens } from "./trouble.js";
 const DELAY = 200;  // milliseconds before the server is asked to explain: a user may step through documents and labels
 const models = new Map();
 const latest = replacing(), reading = replacing();
-const state = { limits: null, file: null, id: "1", model: null, found: [], position: 0, threshold: null, label: null };
+const state = { limits: null, file: null, id: "1", hasIds: false, model: null, found: [], position: 0, threshold: null, label: null };
 const table = new DocumentTable(position => { state.position = position; showDocument(); });
 const current = () => state.found[state.position];
 const givenOf = found => state.model.given(found, state.threshold);
@@ -177,6 +177,7 @@ function show(files, read) {
   find("text").classList.toggle("short", documents.length > 1);
   if (isOne) state.id = documents[0].id;
   else state.file = { documents };
+  state.hasIds = read.id_field !== null;
   find("many").hidden = isOne;
   find("many-name").textContent = `${files.length === 1 ? files[0].name : counted(files.length, "file")}: ${counted(documents.length, "document")}`;
   say(find("notes"), notes.join(" "));
@@ -187,8 +188,7 @@ function show(files, read) {
 }
 
 function forgetFile() {
-  state.file = null;
-  state.id = "1";
+  Object.assign(state, { file: null, id: "1", hasIds: false });
   for (const id of ["many", "columns"]) find(id).hidden = true;
   find("text").classList.remove("short");
   say(find("notes"));
@@ -212,7 +212,7 @@ find("save-json").addEventListener("click", () => save("labels.json", "applicati
 find("save-csv").addEventListener("click", () => save("labels.csv", "text/csv", asCsv(state.model, wanted(), givenOf)));
 find("to-review").addEventListener("click", async () => {
   try {
-    await queueAll(wanted(), state.model, state.limits);
+    await queueAll(wanted(), state.hasIds, state.model, state.limits);
     location.href = "review";
   } catch (error) { fail(error); }
 });

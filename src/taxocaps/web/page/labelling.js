@@ -26,10 +26,12 @@ export async function labelAll(documents, model, limits, signal, tell) {
   return found;
 }
 
-// Puts documents with a text into the queue of reviewers.
-export async function queueAll(documents, model, limits) {
+// Puts documents with a text into the queue of reviewers. Where there is no column of ids, numbers are mere positions: another document
+// may have the same, and a correction would be taken for one of that.
+export async function queueAll(documents, hasIds, model, limits) {
+  const sent = ({ id, text }) => hasIds || !/^\d+$/.test(id) ? { id, text } : { text };
   for (const some of portions(documents.filter(one => one.text), limits, limits.documents)) {
-    await ask("v1/queue", { model: model.card.name, documents: some.map(({ id, text }) => ({ id, text })) });
+    await ask("v1/queue", { model: model.card.name, documents: some.map(sent) });
   }
 }
 

@@ -54,7 +54,7 @@ function rowsOf(one) {
 function showDocument() {
   const one = current();
   forgetExplanation();
-  find("title").textContent = one ? one.document.fields.title ?? one.document.id : "Nothing waits for review";
+  find("title").textContent = one ? one.document.fields.title ?? one.document.id ?? "Document" : "Nothing waits for review";
   find("plain").textContent = one?.document.text ?? "";
   say(find("worth"), one ? worth(one) : "Label documents on the first page and choose “Review these”, or start the server with --queue FILE.");
   state.label = one ? firstLabel(one) : null;
@@ -77,7 +77,7 @@ function showQueue() {
   const { open, reviewed } = state.sizes;
   say(find("sizes"), `${counted(open, "document")} open, ${formatNumber(reviewed)} reviewed.`);
   find("queue").replaceChildren(...state.queue.map((one, position) => {
-    const button = make("button", { type: "button", "aria-current": String(position === state.position) }, one.document.id,
+    const button = make("button", { type: "button", "aria-current": String(position === state.position) }, one.document.id ?? one.document.fields.title ?? "",
       make("small", {}, one.document.text.slice(0, 70)));
     button.addEventListener("click", () => { state.position = position; showDocument(); find("labels").focus(); });
     return make("li", {}, button);
