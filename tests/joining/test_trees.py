@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from taxocaps.joining import trees as module
 from taxocaps.joining.trees import Trees, TreesConfig, fit_trees
@@ -92,6 +93,22 @@ def test_damaged_arrays_are_refused(trees, damage):
 def test_the_same_seed_gives_the_same_trees(data, trees):
     again = fit_trees(*data, TreesConfig(), 20)
     assert all(np.array_equal(array, again.arrays()[name]) for name, array in trees.arrays().items())
+
+
+@pytest.mark.parametrize(("worth_threads", "expected"), [(10**9, 1), (0, 2)])
+def test_few_rows_are_left_to_one_thread(data, monkeypatch, worth_threads, expected):
+    threads = []
+
+    class Watched(HistGradientBoostingClassifier):
+        def fit(self, *given):
+            threads.append({one["num_threads"] for one in threadpool_info() if one["user_api"] == "openmp"})
+            return super().fit(*given)
+
+    monkeypatch.setattr("sklearn.ensemble.HistGradientBoostingClassifier", Watched)
+    monkeypatch.setattr(module, "_WORTH_THREADS", worth_threads)
+    with threadpool_limits(2, user_api="openmp"):
+        fit_trees(*data, TreesConfig(), 2)
+    assert threads == [{expected}]
 
 
 def test_features_that_no_row_has_do_no_harm(data):

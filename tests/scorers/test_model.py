@@ -345,6 +345,7 @@ def test_unseen_labels_count_in_an_evaluation(learn):
     scores = model.own_scores(examples.documents)
     seen, unseen = (model.evaluate(examples.labels, scores, labels=one) for one in (None, [["music"]] * len(TEXTS)))
     assert unseen.flat.micro.recall < seen.flat.micro.recall
+    assert (seen.flat.subset_accuracy, unseen.flat.subset_accuracy) == (0.8, 0)
     assert unseen.unseen == {"music": len(TEXTS)}
 
 

@@ -198,6 +198,14 @@ def test_fields_that_cannot_be_kept_are_refused(tmp_path, model):
         predict_file(model, tmp_path / "store", tmp_path / "out.jsonl", corpus=CorpusConfig(keep="title"))
 
 
+def test_a_label_that_a_table_cannot_hold_is_told_without_the_hidden_file(tmp_path):
+    rows = [{"text": f"{word} {number}", "labels": [f"{word};x"]} for word in ("cat", "tree") for number in range(10)]
+    (tmp_path / "all.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    train(tmp_path / "all.jsonl", tmp_path / "model", model="SVM")
+    with pytest.raises(CorpusError, match=r"^the label '(cat|tree);x' has a ';', which separates those of CSV"):
+        predict_file(tmp_path / "model", tmp_path / "all.jsonl", tmp_path / "out.csv", jobs=1)
+
+
 @pytest.fixture
 def broken(tmp_path):
     """Five shards, the third of which is cut off."""
@@ -220,6 +228,17 @@ def test_a_broken_shard_leaves_the_others_finished(tmp_path, model, broken):
     predict_file(model, broken, tmp_path / "fresh", jobs=1)
     assert visible(tmp_path / "out") == visible(tmp_path / "fresh")
     assert (tmp_path / "out" / "part-000004.jsonl").stat().st_mtime_ns == kept["000004.jsonl"]
+
+
+@pytest.mark.usefixtures("small_shards")
+@pytest.mark.parametrize("format", ["jsonl", "label-studio"])
+def test_parts_of_a_longer_file_are_removed(tmp_path, model, format):
+    parts = []
+    for count in (4_000, 1_500):
+        source = write(tmp_path / "all.jsonl", count)
+        predict_file(model, source, tmp_path / "out", format=format, jobs=1)
+        parts.append(len(visible(tmp_path / "out")))
+    assert parts[1] < parts[0] / 2
 
 
 def test_a_broken_shard_is_skipped_and_counted_when_asked(tmp_path, model, broken):

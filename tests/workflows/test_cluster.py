@@ -293,6 +293,17 @@ def test_urls_are_read_and_written(tmp_path, here, model, name):
     assert evaluated == evaluate(model, tmp_path / "in", jobs=1)
 
 
+def test_parts_of_an_earlier_result_at_a_url_are_removed(tmp_path, here, model):
+    for number in range(3):
+        write(tmp_path / "in" / f"{number}.jsonl.gz", 20)
+    predict_file(model, tmp_path / "in", f"file://{tmp_path}/out/", jobs=1)
+    (tmp_path / "out" / "notes.txt").write_text("of someone else")
+    for number in (1, 2):
+        (tmp_path / "in" / f"{number}.jsonl.gz").unlink()
+    predict_file(model, tmp_path / "in", f"file://{tmp_path}/out/", jobs=1, overwrite=True)
+    assert sorted(path.name for path in (tmp_path / "out").glob("[!.]*")) == ["notes.txt", "part-000000.jsonl"]
+
+
 def test_an_interrupted_upload_continues(tmp_path, here, model, monkeypatch):
     source = write(tmp_path / "all.jsonl", 20)
     url = f"file://{tmp_path}/out/labels.jsonl"

@@ -2,7 +2,7 @@ import io
 
 import pytest
 
-from taxocaps.errors import CorpusError, FileError
+from taxocaps.errors import ConfigError, CorpusError, FileError
 from taxocaps.workflows.config import resolve_graph_config
 from taxocaps.workflows.graph import graph_of_words, inspect_document
 
@@ -35,6 +35,11 @@ def test_options_reach_pipeline_and_graph():
     report = inspect_document("Die Häuser und die Gärten", config)
     assert len(report.matrix) == 2
     assert report.central_words[0].word == "haus"
+
+
+def test_options_beside_a_configuration_are_refused():
+    with pytest.raises(ConfigError, match="graph__window is given beside config"):
+        graph_of_words("a text", resolve_graph_config(), graph__window=9)
 
 
 @pytest.mark.parametrize("argument", ["missing.txt", "some/where", ""])

@@ -34,6 +34,13 @@ def test_a_tenth_is_drawn_for_the_test_from_every_label(encode):
     assert set(other["test"]) != set(found["test"])
 
 
+def test_documents_of_other_splits_or_none_are_left_out_and_counted(encode):
+    documents = [*numbered(5, split="train"), *numbered(2, split="test"), *numbered(3, split="spare"), *numbered(4)]
+    found = divide(encode(documents), "auto", [], has_test=False)
+    assert {part: len(rows) for part, rows in found.rows.items()} == {"train": 5, "test": 2}
+    assert found.how == "by the field 'split'; 7 with another value or none are left out"
+
+
 def test_few_documents_are_all_for_training(encode):
     assert divide(encode(numbered(199)), "auto", [], has_test=False) is None
 

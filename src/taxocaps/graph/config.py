@@ -35,7 +35,7 @@ class HopLimits(NamedTuple):
 
 RUN = 256
 """Words whose distances the kernel finds at once."""
-HOP_LIMITS = HopLimits(exact=10_000, runs=16)
+HOP_LIMITS = HopLimits(exact=10_000, runs=8)
 
 
 class GraphConfig(Config):

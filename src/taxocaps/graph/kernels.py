@@ -16,7 +16,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from taxocaps.compiled import kernel
-from taxocaps.graph.arrays import Float64s, Int8s, Int32s, Int64s, UInt32s
+from taxocaps.graph.arrays import Float64s, Int8s, Int32s, Int64s, UInt32s, UInt64s
 
 __all__ = ["COUNT", "HOPS", "INVERSE_COUNT", "count_words", "fill_rows"]
 
@@ -78,6 +78,7 @@ def fill_rows(
     local_of = np.full(vocabulary_ids.size, -1, np.int32)
     local_buffer = np.empty(longest, np.int32)
     words_buffer = np.empty(longest, np.int32)
+    spans = np.empty((longest, 2), np.int32)
     members = np.empty(K, np.int32)
     for document in range(documents[0], documents[1]):
         begin, end = offsets[document], offsets[document + 1]
@@ -101,13 +102,14 @@ def fill_rows(
         positions, position_starts = _positions(local, frequency[order])
         taken = np.full(n, -1, np.int32)
         passed = np.full(n, -1, np.int32)
+        level_bits = np.zeros((n + 63) // 64, np.uint64)
         for central in range(row_offsets[document + 1] - row_offsets[document]):
             row = row_offsets[document] + central
-            size = _subgraph(central, starts, neighbours, bfs_size, taken, passed, members)
+            size = _subgraph(central, starts, neighbours, bfs_size, taken, passed, level_bits, members)
             if ordered:
                 found = positions[position_starts[central] : position_starts[central + 1]]
-                spans = _spans(found, local, bounds, taken, central, radius)
-                row_block_counts[row] = _write_blocks(spans, local, ids, row_words[row], row_blocks[row])
+                n_spans = _find_spans(found, local, bounds, taken, central, radius, spans)
+                row_block_counts[row] = _write_blocks(spans[:n_spans], local, ids, row_words[row], row_blocks[row])
             else:
                 row_block_counts[row] = 1
                 for t in range(min(size, row_words.shape[1])):
@@ -310,6 +312,16 @@ def _bit_count(_typing_context: Any, word: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
+@intrinsic  # type: ignore[untyped-decorator]
+def _trailing_zeros(_typing_context: Any, word: Any) -> Any:
+    """The number of the lowest set bit of a uint64 that is not 0."""
+
+    def generate(_context: Any, builder: ir.IRBuilder, _signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.uint64(types.uint64), generate
+
+
 @kernel
 def _dijkstra_sums(starts: Int64s, neighbours: UInt32s, lengths: Float64s, sums: Float64s, reached: Int64s) -> None:
     """Shortest weighted paths from every word, with a binary heap that drops outdated entries when it meets them."""
@@ -408,16 +420,19 @@ def _subgraph(
     bfs_size: int,
     taken: Int32s,
     passed: Int32s,
+    level_bits: UInt64s,
     members: Int32s,
 ) -> int:
     """Collect the subgraph of a central word into `members`; `taken[v] == central` marks a member.
+
+    `level_bits` is scratch, a bit for every word, all 0; left as it was found.
 
     Returns:
         The number of members.
     """
     size = 0
     if bfs_size > 0:
-        size = _breadth_first(central, starts, neighbours, bfs_size, taken, members)
+        size = _breadth_first(central, starts, neighbours, bfs_size, taken, level_bits, members)
     if size < members.size and bfs_size < members.size:
         size = _depth_first(central, starts, neighbours, taken, passed, members, size)
     return size
@@ -425,35 +440,34 @@ def _subgraph(
 
 @kernel
 def _breadth_first(
-    central: int, starts: Int64s, neighbours: UInt32s, limit: int, taken: Int32s, members: Int32s
+    central: int,
+    starts: Int64s,
+    neighbours: UInt32s,
+    limit: int,
+    taken: Int32s,
+    level_bits: UInt64s,
+    members: Int32s,
 ) -> int:
-    """Level after level; a level is kept sorted while it is collected, and only as much of it as there is room for."""
+    """Level after level, each in ascending order, which a bit for every word gives without sorting."""
     members[0] = central
     taken[central] = central
     level, size = 0, 1
     while level < size < limit:
-        n_found = 0
-        room = limit - size
         for parent in members[level:size]:
-            for e in range(starts[parent], starts[parent + 1]):
-                v = neighbours[e]
-                if n_found == room and v >= members[size + room - 1]:
-                    break  # the rest of this sorted list ranks lower still
-                if taken[v] == central:
-                    continue
-                position = size + n_found
-                while position > size and members[position - 1] > v:
-                    position -= 1
-                if position > size and members[position - 1] == v:
-                    continue
-                n_found = min(n_found + 1, room)
-                for later in range(size + n_found - 1, position, -1):
-                    members[later] = members[later - 1]
-                members[position] = v
+            for e in range(np.uint64(starts[parent]), np.uint64(starts[parent + 1])):
+                bit = np.uint64(neighbours[e])
+                level_bits[bit >> np.uint64(6)] |= np.uint64(1) << (bit & np.uint64(63))
         level = size
-        size += n_found
-        for v in members[level:size]:
-            taken[v] = central
+        for w in range(level_bits.size):
+            bits = level_bits[w]
+            level_bits[w] = 0
+            while bits and size < limit:
+                v = (w << 6) + np.int64(_trailing_zeros(bits))
+                bits &= bits - np.uint64(1)
+                if taken[v] != central:
+                    taken[v] = central
+                    members[size] = v
+                    size += 1
     return size
 
 
@@ -496,9 +510,20 @@ def _depth_first(
 
 
 @kernel
-def _spans(positions: Int32s, ranks: Int32s, sentences: Int32s, taken: Int32s, central: int, radius: int) -> Int32s:
-    """The blocks of a central word as [blocks, 2] positions (start, end), merged where they share a position."""
-    spans = np.empty((positions.size, 2), np.int32)
+def _find_spans(
+    positions: Int32s,
+    ranks: Int32s,
+    sentences: Int32s,
+    taken: Int32s,
+    central: int,
+    radius: int,
+    spans: Int32s,
+) -> int:
+    """Write the blocks of a central word into `spans`, as positions (start, end), merged where they share one.
+
+    Returns:
+        The number of blocks.
+    """
     n_spans = 0
     for position in positions:
         start, end = position, position + 1
@@ -512,7 +537,7 @@ def _spans(positions: Int32s, ranks: Int32s, sentences: Int32s, taken: Int32s, c
         else:
             spans[n_spans, 0], spans[n_spans, 1] = start, end
             n_spans += 1
-    return spans[:n_spans]
+    return n_spans
 
 
 @kernel

@@ -1,6 +1,7 @@
 """Gradient-boosted trees, fitted by scikit-learn and kept as plain arrays: no pickle, no scikit-learn to predict."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
@@ -17,7 +18,8 @@ _SAVED = 9e-8
 """CPU seconds that compiled code saves for each row and tree."""
 _FEW_ROWS = 1_000
 """Rows that plain code sends down all trees at once."""
-
+_WORTH_THREADS = 3_000_000
+"""Numbers in all rows from which on several threads fit trees faster than one: each split wakes them anew."""
 
 _MOST_LEAVES = 64
 """Leaves of a tree: compiled code has a bit for each."""
@@ -190,6 +192,7 @@ def fit_trees(
         seed: Random seed.
     """
     from sklearn.ensemble import HistGradientBoostingClassifier
+    from threadpoolctl import threadpool_limits
 
     if truth.all() or not truth.any():  # nothing to tell apart: a constant
         share = (truth.sum() + 0.5) / (len(truth) + 1)
@@ -206,7 +209,9 @@ def fit_trees(
         monotonic_cst=None if rising is None else [int(one) for one in rising],
         early_stopping=False,
         random_state=seed,
-    ).fit(rows, truth)
+    )
+    with nullcontext() if rows.size >= _WORTH_THREADS else threadpool_limits(1, user_api="openmp"):
+        model.fit(rows, truth)
     # scikit-learn has no public way to its trees other than pickle; a test compares the predictions.
     nodes = [predictors[0].nodes for predictors in model._predictors]
     return _assembled(nodes, float(np.ravel(model._baseline_prediction)[0]))

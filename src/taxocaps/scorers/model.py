@@ -16,7 +16,7 @@ from taxocaps.corpus.document import Document
 from taxocaps.corpus.labels import Classes, LabelLists, label_matrix
 from taxocaps.encoding.documents import EncodedDocuments
 from taxocaps.errors import ModelError
-from taxocaps.metrics.classification import AddedLabels, label_counts
+from taxocaps.metrics.classification import OtherLabels
 from taxocaps.metrics.diagnosis import Diagnosis, diagnose
 from taxocaps.metrics.evaluation import Evaluation, evaluate
 from taxocaps.results import FitReport, ModelCard, Prediction, ScoredLabel, TaxonomyLabel, TaxonomyView, plain
@@ -292,9 +292,9 @@ class FittedModel:
     def evaluate(self, truth: csr_array, own: NDArray[np.float32], *, labels: LabelLists | None = None) -> Evaluation:
         """How good the labels of scored documents are.
 
-        True labels without a column count in the micro-averages: as predicted where the model adds them as ancestors of
-        other labels, and as missed elsewhere. Added ancestors that no document carries, neither one of these nor a
-        training document, do not count: such documents are labelled with the lowest labels only.
+        True labels without a column count in all but macro-averages: as predicted where the model adds them, being
+        ancestors of other labels, and as missed elsewhere. Added ancestors that no document carries, neither one of
+        these nor a training document, do not count: such documents are labelled with the lowest labels only.
 
         Args:
             truth: CSR [documents, L] of bool.
@@ -302,7 +302,6 @@ class FittedModel:
             labels: All labels of the documents, if some may have no column.
         """
         chosen, scores = self._measured(truth, own)
-        missed, added = self._beyond_columns(list(labels or ()), chosen)
         return evaluate(
             truth,
             chosen,
@@ -310,8 +309,7 @@ class FittedModel:
             levels=self.classes.levels,
             closure=self.classes.full_closure_of({*truth.indices.tolist(), *chosen.indices.tolist()}),
             scores=scores,
-            unseen=missed,
-            added=added,
+            others=self._other_labels(list(labels or ()), chosen),
             averaged=self.counts > 0,
         )
 
@@ -326,24 +324,18 @@ class FittedModel:
         chosen = apply_hierarchy(by_themselves, self.hierarchy, self.classes)
         return csr_array(np.where(is_idle, by_themselves, chosen)), np.where(is_idle, own, self.consistent(own))
 
-    def _beyond_columns(
-        self, labels: Sequence[Sequence[str] | None], chosen: csr_array
-    ) -> tuple[dict[str, int], AddedLabels]:
-        """True labels without a column: how many documents miss each, and how often they are added as ancestors."""
+    def _other_labels(self, labels: Sequence[Sequence[str] | None], chosen: csr_array) -> OtherLabels | None:
+        """The true labels without a column, and where they are added as ancestors; None if there are none."""
         names, taxonomy = self.classes.names, self.classes.taxonomy
-        unseen = sorted(set().union(*(found or () for found in labels)).difference(names))
-        if not unseen:
-            return {}, AddedLabels()
-        truth = label_matrix(labels, unseen)
+        others = sorted(set().union(*(found or () for found in labels)).difference(names))
+        if not others:
+            return None
+        truth = label_matrix(labels, others)
         if self.hierarchy == "add-ancestors":
-            added = chosen @ label_matrix([(name,) for name in names], unseen, taxonomy, "add")
+            added = csr_array(chosen @ label_matrix([(name,) for name in names], others, taxonomy, "add"))
         else:
             added = csr_array(truth.shape, dtype=bool)
-        counts = label_counts(truth, added)
-        missed = (counts.actual - counts.true_positives).tolist()
-        right, predicted = int(counts.true_positives.sum()), int(counts.predicted.sum())
-        found = {name: number for name, number in zip(unseen, missed, strict=True) if number}
-        return found, AddedLabels(right, predicted - right)
+        return OtherLabels(others, truth, added)
 
 
 class _ShownLabels(dict[str, tuple[int, str, str, tuple[tuple[str, ...], ...], bool]]):

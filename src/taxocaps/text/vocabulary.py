@@ -3,10 +3,10 @@
 import hashlib
 import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import repeat
-from operator import lt, neg
+from operator import add, lt
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -60,7 +60,6 @@ class Vocabulary:
         """Take words in their final order, with their counts; `from_counts` sorts them."""
         self.words = tuple(words)
         self.counts = tuple(counts)
-        self._ids = dict(zip(self.words, range(self.FIRST, len(self)), strict=True))
         self._latest: tuple[Iterable[str], NDArray[np.int32]] = ((), np.zeros(0, np.int32))
 
     @classmethod
@@ -72,9 +71,10 @@ class Vocabulary:
             config: Which words are taken; by default all.
         """
         config = config or VocabularyConfig(min_count=1)
-        frequent = [(-count, word) for word, count in counts.items() if count >= config.min_count]
-        chosen = sorted(frequent)[: config.max_size]
-        return cls([word for _, word in chosen], [-count for count, _ in chosen])
+        words = sorted(word for word, count in counts.items() if count >= config.min_count)
+        words.sort(key=counts.__getitem__, reverse=True)
+        chosen = words[: config.max_size]
+        return cls(chosen, [counts[word] for word in chosen])
 
     def __len__(self) -> int:
         """The number of ids, those of padding and unknown words included."""
@@ -91,6 +91,10 @@ class Vocabulary:
         if isinstance(words, tuple):
             self._latest = words, ids
         return ids
+
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        return dict(zip(self.words, range(self.FIRST, len(self)), strict=True))
 
     def word(self, id: int) -> str:
         """The word that has an id.
@@ -148,7 +152,7 @@ class WordCounter:
 
     def __init__(self, limit: int = LIMIT) -> None:
         """Start with no words; `limit` is the number of distinct words to keep, about 150 bytes each."""
-        self.counts: Counter[str] = Counter()
+        self.counts: dict[str, int] = {}
         self.exact = True
         self._limit = limit
 
@@ -156,14 +160,13 @@ class WordCounter:
         """Count the words of a chunk."""
         self.add_counts(tokens.words, tokens.counts().tolist())
 
-    def add_counts(self, words: Iterable[str], numbers: Iterable[int]) -> None:
+    def add_counts(self, words: Sequence[str], numbers: Iterable[int]) -> None:
         """Count words that occur so many times each; every word stands there once."""
-        counts = self.counts
-        for word, number in zip(words, numbers, strict=True):
-            counts[word] += number
+        before = map(self.counts.get, words, repeat(0))
+        self.counts.update(zip(words, map(add, before, numbers), strict=True))
         rare = 1
         while len(self.counts) > self._limit:
-            self.counts = Counter({word: count for word, count in self.counts.items() if count > rare})
+            self.counts = {word: count for word, count in self.counts.items() if count > rare}
             self.exact = False
             rare += 1
 
@@ -173,22 +176,26 @@ def _sound_rows(path: Path) -> tuple[list[str], list[int]] | None:
     if path.suffix.lower() in COMPRESSIONS:
         return None
     try:
-        text = read_bounded(path, LARGEST_TEXT).decode("utf-8")
+        content = read_bounded(path, LARGEST_TEXT)
+        text = content.decode("utf-8")
     except (FileError, UnicodeDecodeError):
         return None
     if not text.endswith("\n") or text.startswith("\ufeff") or "\\" in text or "\r" in text:
         return None
-    rows = [line.partition("\t") for line in text[:-1].split("\n")]
-    words, numbers = [row[0] for row in rows], [row[2] for row in rows]
+    marks = np.frombuffer(content, np.uint8)
+    marks = marks[(marks == ord("\t")) | (marks == ord("\n"))]
+    if len(marks) % 2 or (marks[::2] != ord("\t")).any() or (marks[1::2] != ord("\n")).any():
+        return None
+    fields = text[:-1].replace("\n", "\t").split("\t")
+    words, numbers = fields[::2], fields[1::2]
     digits = "".join(numbers)
-    if not (all(words) and all(numbers) and digits.isascii() and digits.isdigit()):
+    are_counts = all(numbers) and digits.isascii() and digits.isdigit() and max(map(len, numbers)) <= _DIGITS
+    if not (are_counts and all(words)):
         return None
-    if max(map(len, numbers)) > _DIGITS:
-        return None
-    counts = list(map(int, numbers))
-    keys = list(zip(map(neg, counts), words, strict=True))
-    is_sorted = all(map(lt, keys, keys[1:]))
-    return (words, counts) if is_sorted and counts[-1] and len(set(words)) == len(words) else None
+    counts = np.array(list(map(int, numbers)))
+    follows = np.fromiter(map(lt, words, words[1:]), bool, len(words) - 1)
+    is_sorted = ((counts[1:] < counts[:-1]) | ((counts[1:] == counts[:-1]) & follows)).all()
+    return (words, counts.tolist()) if is_sorted and counts[-1] and len(set(words)) == len(words) else None
 
 
 def _row(path: Path, number: int, line: str) -> tuple[str, int]:

@@ -18,7 +18,7 @@ from taxocaps.progress import Progress, silent
 from taxocaps.report.pages import graph_page
 from taxocaps.text.pipeline import TextConfig, TextPipeline
 from taxocaps.text.tokens import Tokens
-from taxocaps.workflows.config import EncodeConfig, resolve_graph_config
+from taxocaps.workflows.config import EncodeConfig, refuse_both, resolve_graph_config
 from taxocaps.workflows.sources import find_document, find_encoded
 
 __all__ = ["GraphReport", "graph_of_words", "inspect_document"]
@@ -62,6 +62,7 @@ def graph_of_words(
     >>> graph_of_words("Musk told the electric car company that he plans a purchase.").positions["company"]
     (5,)
     """
+    refuse_both(config, options)
     config = config or resolve_graph_config(options=options)
     return _graph(TextPipeline(config.text).tokenize([document]), config)
 

@@ -96,7 +96,9 @@ class _Chosen:
 def _by_field(splits: Sequence[str | None]) -> Division:
     found = np.array([split or "" for split in splits])
     rows = {part: np.flatnonzero(found == part) for part in ("train", "dev", "test")}
-    return Division({part: some for part, some in rows.items() if len(some)}, "by the field 'split'", True)
+    left = len(splits) - sum(map(len, rows.values()))
+    how = "by the field 'split'" + (f"; {left:,} with another value or none are left out" if left else "")
+    return Division({part: some for part, some in rows.items() if len(some)}, how, True)
 
 
 def _at_random(documents: EncodedDocuments, seed: int) -> Division | None:
