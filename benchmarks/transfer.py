@@ -9,7 +9,7 @@ from tables import Table
 __all__ = ["CONTROLS", "MODELS", "controls", "in_words", "table4"]
 
 MODELS = ("transfer-others", "transfer", "transfer-code")
-CONTROLS = ("transfer", "transfer-controls", "transfer-settings", "transfer-epochs", "transfer-dropout")
+CONTROLS = ("transfer", "transfer-controls", "transfer-settings")
 _THRESHOLDS = {"tuned": "test", "0.5": "test at 0.5"}
 _AVERAGES = ("micro", "samples")
 _FIGURES = ("precision", "recall", "f1")
