@@ -86,6 +86,8 @@ def _endless(start, block, suffix):
         ("documents", "a.txt.gz", b"", b"a line of text\n"),
         ("taxonomy", "a.tsv.xz", b"a\t", b"x"),
         ("taxonomy", "a.tsv.zst", b"", b"a\tb\tc\td\te\n"),
+        ("taxonomy", "a.csv.zst", b"", b"a,b,c,d\n"),
+        ("taxonomy", "b.csv.zst", b"", b"\n"),
         ("taxonomy", "a.hier.gz", b"parent: ", b" "),
         ("taxonomy", "a.json.xz", b'["', b"x"),
         ("taxonomy", "a.json.zst", b"[1", b",\n1"),

@@ -25,7 +25,6 @@ from taxocaps.encoding.store_writer import write_store
 from taxocaps.errors import ConfigError, CorpusError
 from taxocaps.explanations.explanation import Explanation
 from taxocaps.files import atomic_folder
-from taxocaps.metrics.classification import flat_metrics
 from taxocaps.metrics.evaluation import Evaluation
 from taxocaps.progress import silent
 from taxocaps.scorers.base import Examples, FitContext, ModelConfig, Scorer, make_scorer
@@ -201,10 +200,7 @@ class TaxoCapsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             resolver = LabelResolver(self.model_.classes.taxonomy)
             right = np.array([resolver.resolve([str(label)])[0] for label in y], dtype=object)
             return float(np.mean(self.predict(X) == right))
-        truth = self._truth(X, y)
-        known = frozenset(self.classes_)
-        missed = sum(len(set(labels) - known) for labels in truth.lists or ())
-        return flat_metrics(truth.labels, self.model_.choose(self._own_scores(X)), missed=missed).micro.f1
+        return self.evaluate(X, y).flat.micro.f1
 
     def evaluate(self, X: Sequence[Content], y: Any) -> Evaluation:
         """All metrics of the predicted labels of some texts."""

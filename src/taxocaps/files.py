@@ -77,6 +77,8 @@ LONGEST_LINE = 2**24
 LARGEST_TEXT = 2**28
 """Bytes of a file that is read as a whole."""
 
+_NAME_ENCODING = "name the file's encoding, such as --encoding latin-1"
+
 _SKIPPED = 2**16
 """Read at a time where little of it is kept."""
 
@@ -155,6 +157,7 @@ def read_lines(
     keep_ends: bool = False,
     part: tuple[int, int] | None = None,
     longest: int = LONGEST_LINE,
+    remedy: str = _NAME_ENCODING,
 ) -> Iterator[tuple[int, str]]:
     """Yield the lines of a text file with their numbers, from 1, without line ends.
 
@@ -167,6 +170,7 @@ def read_lines(
         keep_ends: Leave each line its end, as it stands in the file (quoted CSV fields need that).
         part: Only the lines between two positions, in bytes, which are borders of lines. Lines are counted from there.
         longest: Letters that a line may have.
+        remedy: What the error about bytes that do not fit the encoding tells users to do.
     """
     with open_binary(path) as binary:
         text = _decoded(_part(binary, part), path, encoding, newline="" if keep_ends else None)
@@ -180,10 +184,10 @@ def read_lines(
                     yield number, CutLine(line[:longest])
                     continue
                 if strict and not is_decodable(line):
-                    raise FileError(undecodable_message(path, number, encoding))
+                    raise FileError(_undecodable_message(path, number, encoding, remedy))
                 yield number, line if keep_ends else line.removesuffix("\n")
         except UnicodeError as error:  # encodings in which single bytes cannot be escaped, such as UTF-16
-            raise FileError(undecodable_message(path, number + 1, encoding)) from error
+            raise FileError(_undecodable_message(path, number + 1, encoding, remedy)) from error
         finally:
             text.detach()
 
@@ -227,13 +231,12 @@ def is_decodable(line: str) -> bool:
     return True
 
 
-def undecodable_message(path: Path, number: int, encoding: str) -> str:
-    """The one line that tells a user what to do about bytes that do not fit the encoding."""
-    return f"{path}, line {number}: not valid {encoding.upper()}; name the file's encoding, such as --encoding latin-1"
+def _undecodable_message(path: Path, number: int, encoding: str, remedy: str) -> str:
+    return f"{path}, line {number}: not valid {encoding.upper()}; {remedy}"
 
 
-def read_text(path: Path, encoding: str = "utf-8") -> str:
-    """The whole text of a file, compressed or not; lines end with a newline.
+def read_text(path: Path, encoding: str = "utf-8", *, remedy: str = _NAME_ENCODING) -> str:
+    """The whole text of a file, compressed or not; lines end with a newline; arguments as of `read_lines`.
 
     Raises:
         FileError: If it cannot be read, or is larger than `LARGEST_TEXT`.
@@ -243,7 +246,8 @@ def read_text(path: Path, encoding: str = "utf-8") -> str:
     try:
         text = content.decode("utf-8-sig" if _is_utf8(encoding) else encoding)
     except UnicodeDecodeError as error:
-        raise FileError(undecodable_message(path, content.count(b"\n", 0, error.start) + 1, encoding)) from error
+        number = content.count(b"\n", 0, error.start) + 1
+        raise FileError(_undecodable_message(path, number, encoding, remedy)) from error
     except LookupError as error:
         raise FileError(_unknown_encoding(path, encoding)) from error
     text = text.replace("\r\n", "\n").replace("\r", "\n")

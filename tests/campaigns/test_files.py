@@ -92,7 +92,7 @@ def files(tmp_path_factory):
     place("documents", "a.txt").write_text("A text.\nIts second line.\n")
     (root / "tree.tsv").write_text(EDGES)
     tree = read_taxonomy(root / "tree.tsv")
-    for name in ("t.tsv", "t.json", "t.yaml", "t.ttl", "t.json.gz"):
+    for name in ("t.tsv", "t.csv", "t.json", "t.yaml", "t.ttl", "t.json.gz"):
         write_taxonomy(tree, place("taxonomy", name))
     graph = rdflib.Graph().parse(found["t.ttl"][1])
     for name, syntax in (("t.rdf", "xml"), ("t.nt", "nt"), ("t.jsonld", "json-ld")):

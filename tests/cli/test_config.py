@@ -54,6 +54,12 @@ def test_mistakes(run):
         assert err.count("\n") == 1
 
 
+def test_the_options_of_a_trained_model_are_in_its_folder(run, check_refused, toy_model):
+    check_refused(run("config", "--model", toy_model), f"{toy_model / 'config.yaml'} has the options of this model")
+    code, out, _ = run("config", "--model", toy_model, "--schema")
+    assert (code, json.loads(out)["type"]) == (0, "object")
+
+
 @pytest.mark.parametrize(("model", "section"), [("SVM", "linear"), ("HE-AGCRCNN", "graph"), ("HAN", "sentences")])
 def test_the_schema_is_json_with_descriptions(run, model, section):
     code, out, err = run("config", "--schema", "--model", model.lower())

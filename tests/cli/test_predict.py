@@ -111,6 +111,7 @@ BAD = {
     "hierarchy": (["--text", "x", "--hierarchy", "some"], "--hierarchy"),
     "the input itself": (["FILE", "-o", "FILE"], "is the input itself"),
     "processes for standard output": (["FILE", "--jobs", "2"], "are for files; give --output"),
+    "processes for a text": (["--text", "x", "--jobs", "2"], "are for files; give --output"),
     "no processes": (["FILE", "--jobs", "0", "-o", "x.jsonl"], "--jobs"),
     "no such files": (["none-*.jsonl"], "none-*.jsonl: no file matches"),
     "a field that is there anyway": (["FILE", "-o", "x.jsonl", "--keep", "id"], "--keep id: the output has a field"),

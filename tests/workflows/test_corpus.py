@@ -71,6 +71,14 @@ def test_files_of_one_name_are_told_apart(tmp_path):
     assert list(names) == ["x/Train", "y/Train"]
 
 
+def test_files_of_one_name_in_folders_of_one_name_are_told_apart_by_their_paths(tmp_path):
+    paths = [tmp_path / folder / "data" / "train.jsonl" for folder in ("x", "y")]
+    for path in paths:
+        path.parent.mkdir(parents=True)
+        path.write_text('{"text": "a"}\n')
+    assert list(check_corpus(paths).corpus.splits) == [str(path) for path in paths]
+
+
 def test_words_are_counted_by_the_text_pipeline_of_a_language(files):
     rough = check_corpus([files / "train.jsonl"])
     kept = check_corpus([files / "train.jsonl"], language="en")

@@ -39,6 +39,13 @@ def test_an_unknown_suffix_is_refused_before_the_work(tmp_path, labels):
         embed_taxonomy(labels, tmp_path / "v.txt", SMALL)
 
 
+def test_vectors_are_not_written_over_their_taxonomy(labels):
+    content = labels.read_text()
+    with pytest.raises(FileError):
+        embed_taxonomy(labels, labels, SMALL)
+    assert labels.read_text() == content
+
+
 @pytest.mark.slow
 def test_reconstruction_of_every_kind_of_walk(tmp_path, labels):
     report = reconstruct_taxonomy(labels, SMALL, seeds=2, plot=tmp_path / "figure.png")

@@ -28,6 +28,8 @@ def config(
 
     if schema:
         print_json(config_schema(config.model, config.preset))
+    elif config.start is not None:
+        raise typer.BadParameter(f"{config.start / 'config.yaml'} has the options of this model; give the name of one")
     elif as_json:
         print_json(config.as_mapping())
     else:

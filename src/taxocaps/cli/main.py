@@ -27,8 +27,7 @@ from taxocaps.cli import (
     train,
     tune,
 )
-from taxocaps.cli.options import as_options
-from taxocaps.errors import ConfigError, TaxoCapsError, one_line
+from taxocaps.errors import TaxoCapsError, one_line
 
 __all__ = ["app", "main"]
 
@@ -118,7 +117,7 @@ def _command_path(error: Any) -> str:
 def _message(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    return as_options(str(error)) if isinstance(error, ConfigError) else str(error)
+    return str(error)
 
 
 def _fail(message: str, error: Exception, debug: bool) -> None:

@@ -3,12 +3,14 @@
 import functools
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
+
+from taxocaps.errors import ConfigError
 
 __all__ = [
     "CORPUS_OPTIONS",
@@ -20,7 +22,6 @@ __all__ = [
     "Jobs",
     "Quiet",
     "TrustCode",
-    "as_options",
     "check_model",
     "existing",
     "matching",
@@ -185,16 +186,18 @@ _OPTIONS |= {
 }
 
 
-def as_options(message: str) -> str:
-    """A message with the options that a user types in place of the configuration keys that they set.
+def _as_options(message: str, names: Iterable[str]) -> str:
+    """A message with the options of a command, which a user types, in place of the configuration keys that they set.
 
-    >>> as_options("training.epochs must be from 1 to 1000; got 0")
+    >>> _as_options("training.epochs must be from 1 to 1000; got 0", ["epochs"])
     '--epochs must be from 1 to 1000; got 0'
-    >>> as_options("unknown configuration key network.unit; did you mean network.units?")
+    >>> _as_options("training.epochs must be from 1 to 1000; got 0", ["devices"])
+    'training.epochs must be from 1 to 1000; got 0'
+    >>> _as_options("unknown configuration key network.unit; did you mean network.units?", _OPTIONS)
     'unknown configuration key network.unit; did you mean network.units?'
     """
-    for name, option in _OPTIONS.items():
-        flag = f"--{name.replace('_', '-')}"
+    for name in names:
+        flag, option = f"--{name.replace('_', '-')}", _OPTIONS[name]
         word = re.escape(option.key)
         pattern = rf"(?<![\w.-]){word}(?![\w.])" if "." in option.key else rf"(?:^|(?<=option )){word}(?= must|;)"
         message = re.sub(pattern, flag, message)
@@ -248,7 +251,11 @@ def with_config(
         def run(**arguments: Any) -> None:
             given = {name: arguments.pop(name) for name in annotations}
             starting = {"start": arguments["start"]} if "start" in arguments else {}
-            command(config=_resolve(given, of, **starting), **arguments)
+            try:
+                command(config=_resolve(given, of, **starting), **arguments)
+            except ConfigError as error:
+                error.args = (_as_options(str(error), names), *error.args[1:])
+                raise
 
         own = [p for p in inspect.signature(command).parameters.values() if p.name != "config"]
         added = [

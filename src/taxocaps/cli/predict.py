@@ -91,14 +91,14 @@ def predict(
     options = DecisionOptions.model_validate(wanted)
     if (not source) == (text is None) or (text is not None and output != "-"):
         raise typer.BadParameter("give either a file of documents, or several, and --output if you like, or --text")
+    is_stream = output == "-"
+    if is_stream and (jobs or output_format or overwrite or engine != "processes"):
+        raise typer.BadParameter("--jobs, --engine, --output-format and --overwrite are for files; give --output")
     show = None if as_json or not sys.stdout.isatty() else show_prediction
     if not source:
         for prediction in run(model, text or (), trust_code=trust_code, **wanted):
             (show or _print_line)(prediction)
         return
-    is_stream = output == "-"
-    if is_stream and (jobs or output_format or overwrite or engine != "processes"):
-        raise typer.BadParameter("--jobs, --engine, --output-format and --overwrite are for files; give --output")
     bulk: dict[str, Any] = {
         "jobs": jobs,
         "engine": engine,
@@ -160,7 +160,7 @@ def _place(label: "ScoredLabel", names: Mapping[str, str]) -> str:
 
 
 def _show(report: "PredictReport", how: str) -> None:
-    for problem in report.problems:
+    for problem in report.problems if how != "quiet" else ():
         tell(f"skipped: {problem}")
     if how == "json":
         print_json(report)

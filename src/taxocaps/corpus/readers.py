@@ -250,6 +250,11 @@ class ReadReport:
         self.skipped += skipped
         self.messages = [*self.messages, *messages][:5]
 
+    @property
+    def summary(self) -> str:
+        """How many invalid records were skipped, and what is wrong with the first."""
+        return f"{self.skipped:,} invalid record{'s' * (self.skipped > 1)} skipped, the first: {self.messages[0]}"
+
 
 def read_documents(
     path: Path | str, config: CorpusConfig | None = None, *, report: ReadReport | None = None

@@ -91,7 +91,7 @@ def exists(url: str) -> bool:
 
 
 def upload(local: Path, url: str) -> None:
-    """Copy a file, or the visible files of a folder, to a URL."""
+    """Copy a file, or the visible files of a folder, to a URL; parts of an earlier result there are removed."""
     try:
         files, path = _file_system(url)
         parts = [local] if local.is_file() else sorted(one for one in local.iterdir() if not one.name.startswith("."))
@@ -99,6 +99,10 @@ def upload(local: Path, url: str) -> None:
             target = path if local.is_file() else f"{path.rstrip('/')}/{part.name}"
             files.makedirs(target.rpartition("/")[0], exist_ok=True)
             files.put_file(str(part), target)
+        names = {part.name for part in parts}
+        for old in [] if local.is_file() else files.ls(path, detail=False):
+            if (name := old.rpartition("/")[2]).startswith("part-") and name not in names:
+                files.rm_file(old)
     except MissingExtraError:
         raise
     except Exception as error:  # each file system has errors of its own

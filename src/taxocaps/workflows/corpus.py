@@ -163,11 +163,11 @@ def _by_split(
 
 
 def _split_names(files: Sequence[Path]) -> list[str]:
-    """The names of files as names of splits; files of one name are told apart by their folders."""
+    """The names of files as names of splits; files of one name are told apart by their folders, or by their paths."""
     names = [format_stem(file) for file in files]
     if len(set(names)) < len(names):
         names = [f"{file.absolute().parent.name}/{name}" for file, name in zip(files, names, strict=True)]
-    return names
+    return names if len(set(names)) == len(names) else [str(file) for file in files]
 
 
 def _counted(documents: Iterator[Document], reading: ReadReport, progress: Progress) -> Iterator[Document]:

@@ -265,9 +265,7 @@ def _write_csv(path: Path, rows: Iterable[Row], kept: tuple[str, ...]) -> None:
         for document, prediction in rows:
             labels = [one.label for one in prediction.labels]
             if spoilt := next((label for label in labels if _SEPARATOR in label), None):
-                raise CorpusError(
-                    f"{path}: the label {spoilt!r} has a {_SEPARATOR!r}, which separates labels; use JSONL"
-                )
+                raise CorpusError(f"the label {spoilt!r} has a {_SEPARATOR!r}, which separates those of CSV; use JSONL")
             scores = (f"{one.score:.3f}" for one in prediction.labels)
             others = (_text((document.kept or {}).get(name)) or "" for name in kept)
             names = (one.name for one in prediction.labels)

@@ -208,7 +208,7 @@ class LabelFolder:
 
 def _number(path: Path) -> int:
     """The number of a shard, of its record or its part."""
-    digits = path.stem.removeprefix("part-")
+    digits = path.name.partition(".")[0].removeprefix("part-")
     return int(digits) if digits.isdigit() else -1
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from taxocaps.config import Config
 from taxocaps.errors import ConfigError, FileError
-from taxocaps.files import atomic_path
+from taxocaps.files import atomic_path, refuse_same_file
 from taxocaps.progress import Progress, silent
 from taxocaps.registry import import_extra
 from taxocaps.taxonomy.embedding import THRESHOLDS, LabelVectorsConfig, Reconstruction, reconstruct, train_label_vectors
@@ -87,6 +87,7 @@ def embed_taxonomy(
     """Learn label vectors and write them as `.npz` with `words` (the labels) and `vectors`, or as `.tsv`."""
     if out.suffix not in (".npz", ".tsv"):
         raise ConfigError(f"{out}: label vectors are written as .npz or .tsv; got {out.suffix!r}")
+    refuse_same_file(file, out)
     taxonomy = read_taxonomy(file)
     vectors = _train(taxonomy, config or EmbedConfig(), seed, "learning label vectors", progress)
     with atomic_path(out) as part:
