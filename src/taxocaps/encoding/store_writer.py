@@ -9,8 +9,7 @@ from dataclasses import dataclass, fields, replace
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +37,7 @@ from taxocaps.text.pipeline import TextPipeline
 from taxocaps.text.tokens import Tokens
 from taxocaps.text.vocabulary import Vocabulary, WordCounter
 
-__all__ = ["TokenCache", "merge_stores", "write_store"]
+__all__ = ["StoreMerger", "TokenCache", "write_store"]
 
 
 def write_store(  # noqa: PLR0913 - a front door: each argument stands for itself
@@ -108,93 +107,84 @@ def _write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
         file.write("\n")
 
 
-def merge_stores(parts: Iterable[Path], folder: Path, *, progress: Progress = silent) -> Mapping[str, Any]:
-    """Put stores with the same options together, one after the other; memory does not grow with their number.
+class StoreMerger:
+    """Puts stores with the same options together, one after the other; memory does not grow with their number."""
 
-    Args:
-        parts: The stores; at least one of them must have documents.
-        folder: An existing folder for the whole.
-        progress: Called with the progress of the work.
-
-    Returns:
-        The manifest.
-    """
-    manifests = {path: read_manifest(path) for path in parts}
-    full = [path for path, manifest in manifests.items() if manifest["counts"]["documents"]]
-    merger = _Merger(folder, manifests[full[0]]["encodings"])
-    for path in full:
-        merger.count(path)
-    with merger, atomic_text(folder / DOCUMENTS) as listing:
-        total = sum(manifest["counts"]["documents"] for manifest in manifests.values())
-        done = 0
-        for path in full:
-            merger.append(path, manifests[path]["arrays"])
-            listing.write((path / DOCUMENTS).read_text(encoding="utf-8"))
-            progress("joining documents", done := done + manifests[path]["counts"]["documents"], total)
-    manifest = merger.manifest(list(manifests.values()), manifests[full[0]])
-    _write_manifest(folder, manifest)
-    return manifest
-
-
-class _Merger:
-    """Gives the words of several stores one numbering, and writes their arrays one after the other."""
-
-    def __init__(self, folder: Path, encodings: Sequence[str]) -> None:
-        self._folder, self._names = folder, (TOKENS, *encodings)
+    def __init__(self, folder: Path) -> None:
+        """Merge into `folder`, which must exist."""
+        self._folder = folder
+        self._manifests: dict[Path, Mapping[str, Any]] = {}
         self._counter = WordCounter()
-        self._files = ExitStack()
 
-    def count(self, path: Path) -> None:
-        """Count the words of a store."""
-        vocabulary = Vocabulary.load(path / VOCABULARY)
-        self._counter.add_counts(vocabulary.words, vocabulary.counts)
+    def add(self, path: Path) -> None:
+        """Take in the next store and count its words; more can be in the making."""
+        manifest = self._manifests[path] = read_manifest(path)
+        if manifest["counts"]["documents"]:
+            vocabulary = Vocabulary.load(path / VOCABULARY)
+            self._counter.add_counts(vocabulary.words, vocabulary.counts)
 
-    def __enter__(self) -> Self:
-        """Number the words, now that all are counted."""
-        self._vocabulary = Vocabulary.from_counts(self._counter.counts)
-        self._vocabulary.save(self._folder / VOCABULARY)
-        self._writers = {name: self._files.enter_context(RaggedWriter(self._folder / name)) for name in self._names}
-        return self
+    def merge(self, *, progress: Progress = silent) -> Mapping[str, Any]:
+        """Write the whole, and return its manifest; at least one of the stores must have documents."""
+        full = {path: manifest for path, manifest in self._manifests.items() if manifest["counts"]["documents"]}
+        example = next(iter(full.values()))
+        total, done = sum(manifest["counts"]["documents"] for manifest in full.values()), 0
+        vocabulary = Vocabulary.from_counts(self._counter.counts)
+        vocabulary.save(self._folder / VOCABULARY)
+        with ExitStack() as files:
+            listing = files.enter_context(atomic_text(self._folder / DOCUMENTS))
+            writers = {
+                name: files.enter_context(RaggedWriter(self._folder / name)) for name in (TOKENS, *example["encodings"])
+            }
+            for path, manifest in full.items():
+                _append_store(path, manifest["arrays"], vocabulary, writers)
+                listing.write((path / DOCUMENTS).read_text(encoding="utf-8"))
+                progress("joining documents", done := done + manifest["counts"]["documents"], total)
+        whole = self._manifest(example, vocabulary, writers)
+        _write_manifest(self._folder, whole)
+        return whole
 
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._files.close()
-
-    def append(self, path: Path, described: Mapping[str, Any]) -> None:
-        """Write the arrays of a store."""
-        ids = self._vocabulary.ids(Vocabulary.load(path / VOCABULARY).words)
-        unknown = np.array([Vocabulary.UNKNOWN], np.int32)
-        for name in self._names:
-            arrays: Any = open_arrays(path, name, described)
-            offsets = arrays.pop("offsets")
-            if name == TOKENS:
-                # The last entry stands for words that were forgotten, in the part and in the whole.
-                indices = _indices(np.concatenate([ids, unknown]), self._vocabulary)
-                ends = {"sentence_ends": arrays["sentence_ends"]}
-                self._writers[name].append(offsets, positions=ends, ids=indices[arrays["ids"]])
-            else:
-                padding = np.array([Vocabulary.PADDING], np.int32)
-                if "words" in arrays:
-                    arrays["words"] = np.concatenate([padding, unknown, ids])[arrays["words"]]
-                self._writers[name].append(offsets, **arrays)
-
-    def manifest(self, parts: Sequence[Mapping[str, Any]], example: Mapping[str, Any]) -> dict[str, Any]:
+    def _manifest(
+        self, example: Mapping[str, Any], vocabulary: Vocabulary, writers: Mapping[str, RaggedWriter]
+    ) -> dict[str, Any]:
         """What the whole says of itself; `example` is the manifest of a part with documents."""
+        parts = self._manifests.values()
         sources = "".join(str(part["hashes"]["source"]) for part in parts)
         counts = {
             key: sum(int(part["counts"][key]) for part in parts) for key in ("documents", "words", "without_words")
         }
-        arrays = {
-            f"{name}/{array}": shape
-            for name, writer in self._writers.items()
-            for array, shape in writer.described.items()
-        }
         return {
             **example,
             "hashes": {**example["hashes"], "source": hashlib.sha256(sources.encode()).hexdigest()},
-            "counts": {**counts, "vocabulary": len(self._vocabulary.words)},
+            "counts": {**counts, "vocabulary": len(vocabulary.words)},
             "counts_are_exact": self._counter.exact and all(part["counts_are_exact"] for part in parts),
-            "arrays": arrays,
+            "arrays": _described(writers),
         }
+
+
+def _append_store(
+    path: Path, described: Mapping[str, Any], vocabulary: Vocabulary, writers: Mapping[str, RaggedWriter]
+) -> None:
+    """Write the arrays of a store in the numbering of another vocabulary."""
+    ids = vocabulary.ids(Vocabulary.load(path / VOCABULARY).words)
+    unknown = np.array([Vocabulary.UNKNOWN], np.int32)
+    for name, writer in writers.items():
+        arrays: Any = open_arrays(path, name, described)
+        offsets = arrays.pop("offsets")
+        if name == TOKENS:
+            # The last entry stands for words that were forgotten, in the part and in the whole.
+            indices = _indices(np.concatenate([ids, unknown]), vocabulary)
+            ends = {"sentence_ends": arrays["sentence_ends"]}
+            writer.append(offsets, positions=ends, ids=indices[arrays["ids"]])
+        else:
+            padding = np.array([Vocabulary.PADDING], np.int32)
+            if "words" in arrays:
+                arrays["words"] = np.concatenate([padding, unknown, ids])[arrays["words"]]
+            writer.append(offsets, **arrays)
+
+
+def _described(writers: Mapping[str, RaggedWriter]) -> dict[str, Any]:
+    """The arrays that were written, for the manifest."""
+    return {f"{name}/{array}": shape for name, writer in writers.items() for array, shape in writer.described.items()}
 
 
 def _indices(ids: NDArray[np.int32], vocabulary: Vocabulary) -> NDArray[np.int32]:
@@ -358,10 +348,9 @@ class _StoreWriter:
                 except GraphError as error:
                     raise GraphError(str(error), document=done + (error.document or 0)) from error
                 progress(done := done + len(tokens))
-            for name, writer in writers.items():
-                self._arrays |= {f"{name}/{array}": shape for array, shape in writer.described.items()}
+            self._arrays = _described(writers)
 
-    def _append(self, tokens: Tokens, vocabulary: Vocabulary, writers: Mapping[str, "RaggedWriter"]) -> None:
+    def _append(self, tokens: Tokens, vocabulary: Vocabulary, writers: Mapping[str, RaggedWriter]) -> None:
         ids = vocabulary.ids(tokens.words)
         ends = {"sentence_ends": tokens.sentence_ends}
         writers[TOKENS].append(tokens.offsets, positions=ends, ids=_indices(ids, vocabulary)[tokens.ids])

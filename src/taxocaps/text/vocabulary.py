@@ -172,7 +172,7 @@ class WordCounter:
 
 
 def _sound_rows(path: Path) -> tuple[list[str], list[int]] | None:
-    """All words and counts at once; None if a line is escaped or may be damaged, and each must be looked at."""
+    """All words and counts at once; None if a line may be damaged, and each must be looked at."""
     if path.suffix.lower() in COMPRESSIONS:
         return None
     try:
@@ -180,7 +180,7 @@ def _sound_rows(path: Path) -> tuple[list[str], list[int]] | None:
         text = content.decode("utf-8")
     except (FileError, UnicodeDecodeError):
         return None
-    if not text.endswith("\n") or text.startswith("\ufeff") or "\\" in text or "\r" in text:
+    if not text.endswith("\n") or text.startswith("\ufeff") or "\r" in text:
         return None
     marks = np.frombuffer(content, np.uint8)
     marks = marks[(marks == ord("\t")) | (marks == ord("\n"))]
@@ -192,6 +192,8 @@ def _sound_rows(path: Path) -> tuple[list[str], list[int]] | None:
     are_counts = all(numbers) and digits.isascii() and digits.isdigit() and max(map(len, numbers)) <= _DIGITS
     if not (are_counts and all(words)):
         return None
+    if "\\" in text:
+        words = [_unescape(word) if "\\" in word else word for word in words]
     counts = np.array(list(map(int, numbers)))
     follows = np.fromiter(map(lt, words, words[1:]), bool, len(words) - 1)
     is_sorted = ((counts[1:] < counts[:-1]) | ((counts[1:] == counts[:-1]) & follows)).all()

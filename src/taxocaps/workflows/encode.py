@@ -12,7 +12,7 @@ from taxocaps.corpus.readers import ReadReport
 from taxocaps.corpus.shards import SHARD_BYTES, InputFile, Shard, nothing_read
 from taxocaps.encoding.documents import DocumentEncoder
 from taxocaps.encoding.store import DOCUMENTS, MANIFEST, VOCABULARY, check_words, is_store
-from taxocaps.encoding.store_writer import merge_stores, write_store
+from taxocaps.encoding.store_writer import StoreMerger, write_store
 from taxocaps.errors import FileError, WriteError
 from taxocaps.progress import Progress, silent
 from taxocaps.workflows.bulk import Engine, EngineKind, RecordedWork, ShardedInput, run_shards, shards_of
@@ -148,17 +148,17 @@ def _encode_shards(task: _Task, given: ShardedInput, work: WorkFolder) -> Mappin
     options = [__version__, encoder.options, encoder.pipeline.fingerprint, task.config.corpus.as_mapping()]
     key = fingerprint(options)
     records = RecordedWork(work.kept, key, task.config.corpus, _ShardEncoder(task.config, key, work.kept))
-    parts: list[Path] = []
+    merger = StoreMerger(work.result)
     totals = run_shards(
         records,
         given,
         task.engine,
         stage="encoding documents",
         progress=task.progress,
-        finished=lambda outcome: parts.append(_part(work.kept, outcome.index)),
+        finished=lambda outcome: merger.add(_part(work.kept, outcome.index)),
     )
     task.reading.add(totals.reading.skipped, totals.reading.messages)
-    return merge_stores(parts, work.result, progress=task.progress)
+    return merger.merge(progress=task.progress)
 
 
 @dataclass(frozen=True)
