@@ -104,6 +104,7 @@ def test_a_broken_record(check_refused, run, toy_model, tmp_path):
 BAD = {
     "neither": ([], "give either a file of documents"),
     "both": (["FILE", "--text", "x"], "give either a file of documents"),
+    "fields of a text": (["--text", "x", "--keep", "title"], "--keep is for files"),
     "missing file": (["none.jsonl"], "none.jsonl: no such file"),
     "number and threshold": (["--text", "x", "--top-k", "2", "--threshold", "0.5"], "leave out threshold"),
     "no labels": (["--text", "x", "--top-k", "0"], "top_k must be from 1 to 1000000; got 0"),

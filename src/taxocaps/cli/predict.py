@@ -91,6 +91,8 @@ def predict(
     options = DecisionOptions.model_validate(wanted)
     if (not source) == (text is None) or (text is not None and output != "-"):
         raise typer.BadParameter("give either a file of documents, or several, and --output if you like, or --text")
+    if text is not None and keep is not None:
+        raise typer.BadParameter("--keep is for files of documents; a --text has no fields")
     is_stream = output == "-"
     if is_stream and (jobs or output_format or overwrite or engine != "processes"):
         raise typer.BadParameter("--jobs, --engine, --output-format and --overwrite are for files; give --output")
