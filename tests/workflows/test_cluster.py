@@ -24,6 +24,8 @@ from taxocaps.workflows.predict import predict_file
 WORDS = ["striker", "club", "goal", "comet", "planet", "star", "telescope", "match", "league", "orbit", "season"]
 ROOT = Path(__file__).parents[2]
 needs_ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="needs the extra `ray`")
+# A node that does not answer for a quarter of a minute counts as dead, which on a busy machine it may not be.
+PATIENCE = {"health_check_timeout_ms": 60_000, "health_check_failure_threshold": 20}
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +42,8 @@ def cluster():
     from ray.cluster_utils import Cluster
 
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    found = patiently(lambda: Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False}))
+    head = {"num_cpus": 2, "include_dashboard": False, "_system_config": PATIENCE}
+    found = patiently(lambda: Cluster(initialize_head=True, head_node_args=head))
     patiently(lambda: found.add_node(num_cpus=1))
     ray.init(address=found.address, log_to_driver=False, logging_level="ERROR")
     yield found
