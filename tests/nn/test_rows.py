@@ -1,5 +1,6 @@
 """The layers over rows against loops and torch's own layers: windows, convolution, block attention, LSTM."""
 
+import copy
 import math
 
 import numpy as np
@@ -121,6 +122,23 @@ def test_the_gradients_of_an_lstm_are_those_of_differences(monkeypatch):
         return torch.func.functional_call(lstm, dict(zip(names, weights, strict=True)), (x, mask, alpha))
 
     assert torch.autograd.gradcheck(outputs, (x.requires_grad_(), alpha.requires_grad_(), *weights))
+
+
+@pytest.mark.parametrize("rows_at_once", [2, 256])
+def test_the_compiled_steps_are_the_plain_ones_in_values_and_gradients(rows_at_once, monkeypatch):
+    monkeypatch.setattr(rows, "_CHUNK_ROWS", rows_at_once)
+    torch.manual_seed(0)
+    compiled, mask, alpha = AttentionalLSTM(7, 11), torch.rand(5, 6) < 0.8, torch.rand(5, 6) + 0.5
+    plain, x, wanted = copy.deepcopy(compiled).double(), torch.randn(5, 6, 7), torch.randn(5, 6, 11)
+    gradients = []
+    for lstm, kind in ((compiled, torch.float32), (plain, torch.float64)):
+        given = [tensor.to(kind).requires_grad_() for tensor in (x, alpha)]
+        outputs = lstm(given[0], mask, given[1])
+        assert torch.equal(outputs.any(dim=2), mask)
+        found = torch.autograd.grad((outputs * wanted).sum(), [*given, *lstm.parameters()])
+        gradients.append([outputs.detach().double(), *(gradient.double() for gradient in found)])
+    for one, other in zip(*gradients, strict=True):
+        assert torch.allclose(one, other, atol=1e-5)
 
 
 def test_an_lstm_with_attention_of_ones_is_one_without():

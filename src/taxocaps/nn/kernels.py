@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from taxocaps.compiled import kernel
 
-__all__ = ["add_squashed", "gru_step", "gru_step_backward", "read_windows"]
+__all__ = ["add_squashed", "gru_step", "gru_step_backward", "lstm_step", "lstm_step_backward", "read_windows"]
 
 Floats = NDArray[np.float32]
 
@@ -90,6 +90,91 @@ def read_windows(
             candidate = _tanh(factor * given[3 * H + k] + bias[3 * H + k])
             cell[k] = forget_gate * cell[k] + input_gate * candidate
             output[k] = output_gate * _tanh(cell[k])
+
+
+@_arithmetic
+def lstm_step(
+    first: int,
+    last: int,
+    t: int,
+    is_real: NDArray[np.bool_],
+    gates: Floats,
+    cells: Floats,
+    squeezed: Floats,
+    outputs: Floats,
+) -> None:
+    """Step t of some rows (paper, equation 4), with all that its gradients need.
+
+    Args:
+        first: The first row.
+        last: The row after the last one.
+        t: The step.
+        is_real: [R, W] False at padding, whose gates keep the cell, and whose output is 0.
+        gates: In: [R, W, 4H] what the gates f, i, o and the candidate read; out: their values.
+        cells: In and out: [R, W + 1, H] the cells before each step, and after the last one.
+        squeezed: Out: [R, W, H] tanh of the cells after each step.
+        outputs: Out: [R, W, H].
+    """
+    H = cells.shape[2]
+    for row in range(first, last):
+        gate, before, cell = gates[row, t], cells[row, t], cells[row, t + 1]
+        tanh, output = squeezed[row, t], outputs[row, t]
+        if not is_real[row, t]:
+            gate[:H], gate[H:], cell[:], output[:] = 1, 0, before, 0
+            for k in range(H):
+                tanh[k] = _tanh(cell[k])
+            continue
+        for k in range(H):
+            forget_gate, input_gate = _sigmoid(gate[k]), _sigmoid(gate[H + k])
+            output_gate, candidate = _sigmoid(gate[2 * H + k]), _tanh(gate[3 * H + k])
+            cell[k] = forget_gate * before[k] + input_gate * candidate
+            tanh[k] = _tanh(cell[k])
+            output[k] = output_gate * tanh[k]
+            gate[k], gate[H + k], gate[2 * H + k], gate[3 * H + k] = forget_gate, input_gate, output_gate, candidate
+
+
+@_arithmetic
+def lstm_step_backward(
+    first: int,
+    t: int,
+    grad: Floats,
+    gates: Floats,
+    cells: Floats,
+    squeezed: Floats,
+    grad_gates: Floats,
+    grad_cell: Floats,
+) -> None:
+    """The gradients of `lstm_step`.
+
+    Args:
+        first: The first row.
+        t: The step.
+        grad: [R, W, H] of the outputs.
+        gates: [R, W, 4H] as `lstm_step` left them.
+        cells: [R, W + 1, H] likewise.
+        squeezed: [R, W, H] likewise.
+        grad_gates: Out: [R, W, 4H] of what gates and candidate read.
+        grad_cell: [r, H] of r rows from the first one on; in: of the cells after the step, by the steps that follow;
+            out: of the cells before it, without what reaches them through the gates.
+    """
+    H = cells.shape[2]
+    for r in range(len(grad_cell)):
+        row = first + r
+        given, gate, before, tanh = grad[row, t], gates[row, t], cells[row, t], squeezed[row, t]
+        found, carry = grad_gates[row, t], grad_cell[r]
+        f, i, o, c = gate[:H], gate[H : 2 * H], gate[2 * H : 3 * H], gate[3 * H :]
+        for k in range(H):
+            carry[k] += given[k] * o[k] * (_ONE - tanh[k] * tanh[k])
+        for k in range(H):
+            found[k] = carry[k] * before[k] * f[k] * (_ONE - f[k])
+        for k in range(H):
+            found[H + k] = carry[k] * c[k] * i[k] * (_ONE - i[k])
+        for k in range(H):
+            found[2 * H + k] = given[k] * tanh[k] * o[k] * (_ONE - o[k])
+        for k in range(H):
+            found[3 * H + k] = carry[k] * i[k] * (_ONE - c[k] * c[k])
+        for k in range(H):
+            carry[k] *= f[k]
 
 
 @_arithmetic

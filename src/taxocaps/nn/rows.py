@@ -1,6 +1,5 @@
 """The layers over the rows of words-matrices: convolution, block attention, attentional LSTM (paper section 3.1)."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -273,17 +272,13 @@ class _Recurrence(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, is_real: Tensor, weight: Tensor, bias: Tensor, state_weight: Tensor) -> Tensor:
         R, W, H = *is_real.shape, state_weight.shape[1]
         gates = functional.linear(x, weight, bias)  # [R, W, 4H]: one product for all steps
-        gates[~is_real] = _keep_state(gates, H)
         cells, outputs = gates.new_zeros(R, W + 1, H), gates.new_empty(R, W, H)
         squeezed = torch.empty_like(outputs)  # [R, W, H]: tanh of the cells
+        step = _compiled_step if _is_compiled(x) else _step
         for rows in _row_chunks(R):
             for t in range(W):
-                step, before, cell = gates[rows, t], cells[rows, t], cells[rows, t + 1]  # [r, 4H], [r, H], [r, H]
-                step[:, : 3 * H].addmm_(before, state_weight.T).sigmoid_()  # [r, 3H]
-                step[:, 3 * H :].tanh_()  # [r, H]
-                forget_gate, input_gate, output_gate, candidate = step.chunk(4, dim=1)  # each [r, H]
-                torch.mul(input_gate, candidate, out=cell).addcmul_(forget_gate, before)  # [r, H]
-                torch.mul(output_gate, torch.tanh(cell, out=squeezed[rows, t]), out=outputs[rows, t])  # [r, H]
+                gates[rows, t, : 3 * H].addmm_(cells[rows, t], state_weight.T)  # [r, 3H]
+                step(rows, t, is_real, gates, cells, squeezed, outputs)
         ctx.save_for_backward(x, gates, cells, squeezed, weight, state_weight)
         return outputs
 
@@ -292,20 +287,14 @@ class _Recurrence(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         x, gates, cells, squeezed, weight, state_weight = ctx.saved_tensors
         R, W, H = squeezed.shape
+        grad = grad.contiguous()  # [R, W, H]
         grad_gates = torch.empty_like(gates)  # [R, W, 4H], before sigmoid and tanh
+        step_backward = _compiled_step_backward if _is_compiled(x) else _step_backward
         for rows in _row_chunks(R):
             grad_cell = torch.zeros_like(cells[rows, 0])  # [r, H]
             for t in reversed(range(W)):
-                step, found, given = gates[rows, t], grad_gates[rows, t], grad[rows, t]  # [r, 4H], [r, 4H], [r, H]
-                forget_gate, input_gate, output_gate, candidate = step.chunk(4, dim=1)  # each [r, H]
-                grad_cell += _tanh_backward(given * output_gate, squeezed[rows, t])  # [r, H]
-                torch.mul(grad_cell, cells[rows, t], out=found[:, :H])
-                torch.mul(grad_cell, candidate, out=found[:, H : 2 * H])
-                torch.mul(given, squeezed[rows, t], out=found[:, 2 * H : 3 * H])
-                of_gates = found[:, : 3 * H]  # [r, 3H]
-                _sigmoid_backward(of_gates, step[:, : 3 * H], grad_input=of_gates)
-                _tanh_backward(grad_cell * input_gate, candidate, grad_input=found[:, 3 * H :])
-                grad_cell.mul_(forget_gate).addmm_(of_gates, state_weight)  # [r, H]
+                step_backward(rows, t, grad, (gates, cells, squeezed), grad_gates, grad_cell)
+                grad_cell.addmm_(grad_gates[rows, t, : 3 * H], state_weight)  # [r, H]
         grad_gates = grad_gates.flatten(0, 1)  # [R W, 4H]
         return (
             (grad_gates @ weight).view_as(x),
@@ -316,25 +305,66 @@ class _Recurrence(torch.autograd.Function):
         )
 
 
+def _is_compiled(x: Tensor) -> bool:
+    return x.is_cpu and x.dtype == torch.float32
+
+
+def _step(
+    rows: slice, t: int, is_real: Tensor, gates: Tensor, cells: Tensor, squeezed: Tensor, outputs: Tensor
+) -> None:
+    """What follows the product of matrices in step t of some rows; `kernels.lstm_step` says what each tensor is."""
+    H = cells.shape[2]
+    step, before, cell = gates[rows, t], cells[rows, t], cells[rows, t + 1]  # [r, 4H], [r, H], [r, H]
+    step[:, : 3 * H].sigmoid_()
+    step[:, 3 * H :].tanh_()
+    step.mul_(is_real[rows, t, None])
+    step[:, :H].add_(~is_real[rows, t, None])
+    forget_gate, input_gate, output_gate, candidate = step.chunk(4, dim=1)  # each [r, H]
+    torch.mul(input_gate, candidate, out=cell).addcmul_(forget_gate, before)  # [r, H]
+    torch.mul(output_gate, torch.tanh(cell, out=squeezed[rows, t]), out=outputs[rows, t])  # [r, H]
+
+
+def _step_backward(
+    rows: slice, t: int, grad: Tensor, kept: tuple[Tensor, Tensor, Tensor], grad_gates: Tensor, grad_cell: Tensor
+) -> None:
+    """The gradients of `_step`; `kernels.lstm_step_backward` says what each tensor is."""
+    gates, cells, squeezed = kept
+    forget_gate, input_gate, output_gate, candidate = gates[rows, t].chunk(4, dim=1)  # each [r, H]
+    given, tanh = grad[rows, t], squeezed[rows, t]  # [r, H] each
+    grad_cell += given * output_gate * (1 - tanh * tanh)  # [r, H]
+    torch.cat(
+        [
+            grad_cell * cells[rows, t] * forget_gate * (1 - forget_gate),
+            grad_cell * candidate * input_gate * (1 - input_gate),
+            given * tanh * output_gate * (1 - output_gate),
+            grad_cell * input_gate * (1 - candidate * candidate),
+        ],
+        dim=1,
+        out=grad_gates[rows, t],
+    )
+    grad_cell.mul_(forget_gate)
+
+
+def _compiled_step(rows: slice, t: int, *tensors: Tensor) -> None:
+    from taxocaps.nn.kernels import lstm_step  # numba takes a moment to load
+
+    lstm_step(rows.start, rows.stop, t, *(tensor.numpy() for tensor in tensors))
+
+
+def _compiled_step_backward(
+    rows: slice, t: int, grad: Tensor, kept: tuple[Tensor, Tensor, Tensor], grad_gates: Tensor, grad_cell: Tensor
+) -> None:
+    from taxocaps.nn.kernels import lstm_step_backward
+
+    lstm_step_backward(rows.start, t, *(tensor.numpy() for tensor in (grad, *kept, grad_gates, grad_cell)))
+
+
 _CHUNK_ROWS = 256
 """Rows that are read together: what a step of them needs stays in the cache."""
 
-_sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
-
-
-def _tanh_backward(grad: Tensor, output: Tensor, grad_input: Tensor | None = None) -> Tensor:
-    grad_input = torch.empty_like(grad) if grad_input is None else grad_input
-    torch.ops.aten.tanh_backward.grad_input(grad, output, grad_input=grad_input)
-    return grad_input
-
 
 def _row_chunks(rows: int) -> list[slice]:
-    return [slice(start, start + _CHUNK_ROWS) for start in range(0, rows, _CHUNK_ROWS)]
-
-
-def _keep_state(like: Tensor, H: int) -> Tensor:
-    """What makes forget gates 1, input and output gates 0; with any candidate; [4H]."""
-    return torch.cat([like.new_full((H,), math.inf), like.new_full((2 * H,), -math.inf), like.new_zeros(H)])  # [4H]
+    return [slice(start, min(start + _CHUNK_ROWS, rows)) for start in range(0, rows, _CHUNK_ROWS)]
 
 
 class RowSelfAttention(nn.Module):
