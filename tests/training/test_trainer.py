@@ -174,6 +174,36 @@ def test_an_interrupt_comes_out_and_resuming_ends_at_the_same_weights(run, stopp
     assert (report.best_epoch, best_f1(report)) == (whole.best_epoch, best_f1(whole))
 
 
+def test_the_average_of_the_weights_of_all_steps_is_kept(tagger, examples, config, tmp_path, one_thread):
+    class Recording(tagger):
+        seen = ()
+
+        def loss(self, batch):
+            self.seen = (*self.seen, {name: weights.clone() for name, weights in self.state_dict().items()})
+            return super().loss(batch)
+
+    objective, folder = Recording(), tmp_path / "run"
+    train(objective, examples(40), None, config(epochs=2, averaging=0.7), folder=folder)
+    last = torch.load(folder / "last.ckpt", weights_only=True)["current_model_state"]
+    first, *others = [*objective.seen[1:], {name.removeprefix("objective."): last[name] for name in last}]
+    assert len(others) == 9
+    for name, weights in weights_of(objective).items():
+        average = first[name]
+        for later in others:
+            average = 0.7 * average + 0.3 * later[name]
+        assert torch.allclose(weights, average, atol=1e-6), name
+
+
+def test_averaged_weights_are_validated_and_go_on_after_an_interrupt(run, stopping, interrupts, examples):
+    whole, uninterrupted = run(folder="whole", averaging=0.9)
+    assert best_f1(whole) == pytest.approx(micro_f1(uninterrupted, examples(11, seed=1)))
+    with pytest.raises(KeyboardInterrupt):
+        run(stopping(12, KeyboardInterrupt()), averaging=0.9)
+    report, resumed = run(resume=True, averaging=0.9)
+    assert_same_weights(weights_of(resumed), weights_of(uninterrupted))
+    assert [row["micro_f1"] for row in report.history] == [row["micro_f1"] for row in whole.history]
+
+
 def test_an_interrupt_leaves_interrupts_as_they_were(run, stopping, interrupts):
     with pytest.raises(KeyboardInterrupt):
         run(stopping(3, KeyboardInterrupt()))

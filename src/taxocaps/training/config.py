@@ -23,6 +23,8 @@ class TrainingConfig(Config):
         warmup: Share of all steps in which the learning rate rises from 0.
         weight_decay: Weight decay (AdamW).
         clip: Maximum norm of the gradient; null for no clipping.
+        averaging: Share that the average of weights keeps of itself at each step; the averaged network is validated and
+            kept. 0 for no average.
         patience: Epochs without a better validation micro-F1 after which training stops; null for no early stopping.
         device: The device to compute on: a GPU if there is one, or the one that is named.
         devices: Number of processes, or GPUs, that share each step.
@@ -40,6 +42,7 @@ class TrainingConfig(Config):
     warmup: Annotated[float, Between(0, 1)] = 0.1
     weight_decay: Annotated[float, Between(0, 10)] = 0.0
     clip: Annotated[float, Between(1e-6, 1e6)] | None = 1.0
+    averaging: Annotated[float, Between(0, 0.9999)] = 0.0
     patience: Annotated[int, AtLeast(1)] | None = 5
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     devices: Annotated[int, Between(1, 10_000)] = 1

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
-from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint
+from lightning.pytorch.callbacks import EarlyStopping, EMAWeightAveraging, ModelCheckpoint
 from lightning.pytorch.loggers import TensorBoardLogger
 from scipy.sparse import csr_array
 
@@ -207,8 +207,11 @@ def _launched(config: TrainingConfig) -> TrainingConfig:
 
 def _trainer(config: TrainingConfig, folder: Path, callbacks: list[Callback], *, validated: bool) -> Trainer:
     check_device(config.device)
+    if config.averaging:
+        callbacks = [*callbacks, EMAWeightAveraging(decay=config.averaging, use_buffers=False)]
     if validated:
-        callbacks = [*callbacks, _checkpoint(folder, _BEST, monitor="micro_f1")]
+        # Without the states of callbacks, there would be no averaged weights in the checkpoint.
+        callbacks = [*callbacks, _checkpoint(folder, _BEST, monitor="micro_f1", weights_only=not config.averaging)]
         if config.patience is not None:
             stopping = EarlyStopping("micro_f1", mode="max", patience=config.patience, check_on_train_epoch_end=False)
             callbacks = [*callbacks, stopping]
@@ -232,7 +235,7 @@ def _trainer(config: TrainingConfig, folder: Path, callbacks: list[Callback], *,
 
 
 def _checkpoint(
-    folder: Path, name: str, monitor: str | None = None, *, after_validation: bool = True
+    folder: Path, name: str, monitor: str | None = None, *, after_validation: bool = True, weights_only: bool = False
 ) -> ModelCheckpoint:
     return ModelCheckpoint(
         folder,
@@ -241,7 +244,7 @@ def _checkpoint(
         mode="max",
         save_top_k=1,
         save_on_train_epoch_end=not after_validation,
-        save_weights_only=monitor is not None,
+        save_weights_only=weights_only,
         enable_version_counter=False,
     )
 
