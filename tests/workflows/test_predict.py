@@ -125,13 +125,14 @@ def test_documents_are_taken_as_they_come(model):
 
     stream = predict_documents(model, endless(), DecisionOptions(top_k=1))
     assert next(stream).labels
-    assert len(taken) <= 256
-    for _ in range(600):
+    assert len(taken) <= 1_024
+    for _ in range(1_500):
         prediction = next(stream)
-    assert prediction.id == "601"
+    assert prediction.id == "1501"
 
 
-def test_alone_or_among_others_a_document_gets_the_same(model):
+def test_alone_or_among_others_a_document_gets_the_same(model, monkeypatch):
+    monkeypatch.setattr("taxocaps.workflows.predict._CHUNK", 256)
     many = [TEXTS[number % 4] for number in range(300)]
     found = label(model, texts=many)
     for number in (0, 2, 255, 256, 298):
@@ -226,19 +227,19 @@ def test_the_report_counts(toy_model, tmp_path):
 
 
 def test_an_error_in_the_middle_leaves_the_old_file(toy_model, tmp_path):
-    lines = ['{"text": "The striker scored."}'] * 600
+    lines = ['{"text": "The striker scored."}'] * 2_100
     (tmp_path / "documents.jsonl").write_text("\n".join([*lines, "broken"]))
     old = '{"id": "1", "labels": []}\n'
     (tmp_path / "labels.jsonl").write_text(old)
     told = []
-    with pytest.raises(CorpusError, match="line 601"):
+    with pytest.raises(CorpusError, match="line 2101"):
         predict_file(
             toy_model,
             tmp_path / "documents.jsonl",
             tmp_path / "labels.jsonl",
             progress=lambda stage, done, total=None, note="": told.append(done),
         )
-    assert told == [256, 512]
+    assert told == [*range(256, 2_049, 256)]
     assert (tmp_path / "labels.jsonl").read_text() == old
     assert sorted(path.name for path in tmp_path.iterdir()) == ["documents.jsonl", "labels.jsonl"]
 
