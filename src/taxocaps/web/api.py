@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import dataclasses
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Annotated, Any
 from weakref import WeakKeyDictionary
 
@@ -288,9 +288,14 @@ class _RetiringMiddleware:
 def _prediction_response(model: ServedModel, predictions: Sequence[Prediction]) -> Response:
     """As JSON, document by document: to serialise all at once would block every other thread."""
     found = b",".join(to_json(prediction.as_dict()) for prediction in predictions)
-    names = json_bytes(model.name), json_bytes(model.version)
+    names = _quoted(model.name), _quoted(model.version)
     body = b'{"model":%b,"version":%b,"predictions":[%b]}' % (*names, found)
     return Response(body, media_type="application/json")
+
+
+@lru_cache(maxsize=64)
+def _quoted(name: str) -> bytes:
+    return json_bytes(name)
 
 
 def _explanation_response(explanation: Explanation) -> Response:

@@ -205,7 +205,10 @@ def _check_content(body: bytes, content_type: bytes) -> None:
 
 def _header(scope: Scope, wanted: bytes) -> bytes:
     """The first header of a name, or nothing."""
-    return next((value for name, value in scope["headers"] if name == wanted), b"")
+    for name, value in scope["headers"]:
+        if name == wanted:
+            return bytes(value)
+    return b""
 
 
 def replay(message: Message, receive: Receive) -> Receive:
