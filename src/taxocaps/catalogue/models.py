@@ -242,6 +242,7 @@ _BASELINES = (
     _network(
         ("BiLSTM", "the last states of an LSTM each way", "Graves 2005", "short texts; to compare with"),
         {"kind": "lstm", "directions": 2},
+        training=_FAST,
     ),
     _network(
         (
@@ -267,6 +268,7 @@ _BASELINES = (
     _network(
         ("RCNN", "each word between its contexts, the greatest of each feature", "Lai et al. 2015", "to compare with"),
         {"kind": "rcnn"},
+        training=_FAST,
     ),
     _network(
         (
@@ -303,11 +305,13 @@ _BASELINES = (
         ("Capsule-A", "n-gram capsules, dynamic routing", _ZHAO, "to compare with"),
         {"kind": "capsule-text", "branches": (3,)},
         loss=_MARGIN,
+        training=_FAST,
     ),
     _network(
         ("Capsule-B", "n-gram capsules of three widths side by side", _ZHAO, "to compare with"),
         {"kind": "capsule-text", "branches": (3, 4, 5)},
         loss=_MARGIN,
+        training=_FAST,
     ),
 )
 
