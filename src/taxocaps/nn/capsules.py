@@ -248,8 +248,10 @@ class _RoutedSum(torch.autograd.Function):
     def forward(ctx: Any, u: Tensor, weight: Tensor, V: Tensor, chunk: int) -> Tensor:
         s = torch.empty_like(V)  # [B, L, n]
         for labels, couplings in _couplings(u, weight, V, chunk):
-            parts = [coupling.mT @ u[documents] for documents, coupling in couplings]  # each [b, G, l, m]
-            s[:, labels] = _to_labels(torch.cat(parts), weight[labels])  # [B, l, n]
+            z = u.new_empty(u.shape[0] * u.shape[1], len(weight[labels]), u.shape[3])  # [B G, l, m]
+            for some, coupling in couplings:  # [p, R, l]
+                torch.bmm(coupling.mT, _pairs(u)[some], out=z[some])
+            s[:, labels] = _to_labels(z.view(*u.shape[:2], *z.shape[1:]), weight[labels])  # [B, l, n]
         ctx.save_for_backward(u, weight, V)
         ctx.chunk = chunk
         return s
@@ -258,14 +260,14 @@ class _RoutedSum(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None, None]:
         u, weight, V = ctx.saved_tensors
-        grad_u, grad_weight = torch.zeros_like(u), torch.empty_like(weight)
+        grad_u, grad_weight = u.new_zeros(u.shape), torch.empty_like(weight)
         for labels, couplings in _couplings(u, weight, V, ctx.chunk):
-            grad_z = _to_capsules(grad[:, labels], weight[labels])  # [B, G, l, m]
-            parts = []
-            for documents, coupling in couplings:  # [b, G, R, l]
-                grad_u[documents] += coupling @ grad_z[documents]  # [b, G, R, m]
-                parts.append(coupling.mT @ u[documents])  # [b, G, l, m]
-            outer = grad[:, labels].permute(1, 2, 0) @ _by_label(torch.cat(parts))  # [l, n, G m]
+            grad_z = _pairs(_to_capsules(grad[:, labels], weight[labels]))  # [B G, l, m]
+            z = torch.empty_like(grad_z)  # [B G, l, m]
+            for some, coupling in couplings:  # [p, R, l]
+                _pairs(grad_u)[some].baddbmm_(coupling, grad_z[some])
+                torch.bmm(coupling.mT, _pairs(u)[some], out=z[some])
+            outer = grad[:, labels].permute(1, 2, 0) @ _by_label(z.view(*u.shape[:2], *z.shape[1:]))  # [l, n, G m]
             grad_weight[labels] = outer.view_as(weight[labels])  # [l, n, G, m]
         return grad_u, grad_weight, None, None
 
@@ -273,31 +275,39 @@ class _RoutedSum(torch.autograd.Function):
 def _couplings(
     u: Tensor, weight: Tensor, V: Tensor, chunk: int
 ) -> Iterator[tuple[slice, Iterator[tuple[slice, Tensor]]]]:
-    """The couplings of one chunk of labels after another, each [b, G, R, l] for some documents after others.
+    """The couplings of one chunk of labels after another, each [p, R, l] for some pairs of document and group.
 
-    Over all labels they sum to 1 for every capsule.
+    Over all labels they sum to 1 for every capsule. They are there until the next ones are made.
     """
     chunks = [slice(start, start + chunk) for start in range(0, weight.shape[0], chunk)]
     if len(chunks) == 1:
-        yield chunks[0], ((some, logits.softmax(dim=-1)) for some, logits in _logits(u, weight, V))
+        logits = _logits(u, weight, V)
+        yield chunks[0], ((some, torch.softmax(found, dim=-1, out=found)) for some, found in logits)
         return
     totals = [
         torch.cat([logits.logsumexp(dim=-1) for _, logits in _logits(u, weight[labels], V[:, labels])])
         for labels in chunks
-    ]  # each [B, G, R]
-    log_total = torch.stack(totals, dim=-1).logsumexp(dim=-1, keepdim=True)  # [B, G, R, 1]
+    ]  # each [B G, R]
+    log_total = torch.stack(totals, dim=-1).logsumexp(dim=-1, keepdim=True)  # [B G, R, 1]
     for labels in chunks:
         of_chunk = _logits(u, weight[labels], V[:, labels])
         yield labels, ((some, logits.sub_(log_total[some]).exp_()) for some, logits in of_chunk)
 
 
 def _logits(u: Tensor, weight: Tensor, V: Tensor) -> Iterator[tuple[slice, Tensor]]:
-    """The routing logits of a few documents at a time, [b, G, R, l]."""
-    target = _to_capsules(V, weight)  # [B, G, l, m]
-    size = max(1, _BLOCK_ELEMENTS[u.is_cuda] // max(1, u[:1, ..., 0].numel() * len(weight)))
-    for start in range(0, len(u), size):
-        some = slice(start, start + size)
-        yield some, u[some] @ target[some].mT  # [b, G, R, l]
+    """The routing logits of a few pairs of document and group at a time, [p, R, l], in the same place every time."""
+    target = _pairs(_to_capsules(V, weight).mT)  # [B G, m, l]
+    pairs, each = len(target), u.shape[2] * len(weight)
+    size = min(pairs, max(1, _BLOCK_ELEMENTS[u.is_cuda] // max(1, each)))
+    place = u.new_empty(size, u.shape[2], len(weight))  # [P, R, l]: new memory would take as long as the products
+    for start in range(0, pairs, size):
+        some = slice(start, min(start + size, pairs))
+        yield some, torch.bmm(_pairs(u)[some], target[some], out=place[: some.stop - start])  # [p, R, l]
+
+
+def _pairs(x: Tensor) -> Tensor:
+    """Documents and groups on one axis: [B, G, ...] to [B G, ...]."""
+    return x.flatten(0, 1)
 
 
 # One product per label, over all groups at once: the weights, by far the largest tensor, are never copied.

@@ -98,6 +98,7 @@ def lstm_step(
     last: int,
     t: int,
     is_real: NDArray[np.bool_],
+    bias: Floats,
     gates: Floats,
     cells: Floats,
     squeezed: Floats,
@@ -110,7 +111,8 @@ def lstm_step(
         last: The row after the last one.
         t: The step.
         is_real: [R, W] False at padding, whose gates keep the cell, and whose output is 0.
-        gates: In: [R, W, 4H] what the gates f, i, o and the candidate read; out: their values.
+        bias: [4H] of gates and candidate.
+        gates: In: [R, W, 4H] what the gates f, i, o and the candidate read, without bias; out: their values.
         cells: In and out: [R, W + 1, H] the cells before each step, and after the last one.
         squeezed: Out: [R, W, H] tanh of the cells after each step.
         outputs: Out: [R, W, H].
@@ -125,8 +127,9 @@ def lstm_step(
                 tanh[k] = _tanh(cell[k])
             continue
         for k in range(H):
-            forget_gate, input_gate = _sigmoid(gate[k]), _sigmoid(gate[H + k])
-            output_gate, candidate = _sigmoid(gate[2 * H + k]), _tanh(gate[3 * H + k])
+            forget_gate, input_gate = _sigmoid(gate[k] + bias[k]), _sigmoid(gate[H + k] + bias[H + k])
+            output_gate = _sigmoid(gate[2 * H + k] + bias[2 * H + k])
+            candidate = _tanh(gate[3 * H + k] + bias[3 * H + k])
             cell[k] = forget_gate * before[k] + input_gate * candidate
             tanh[k] = _tanh(cell[k])
             output[k] = output_gate * tanh[k]

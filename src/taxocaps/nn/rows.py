@@ -271,14 +271,15 @@ class _Recurrence(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, is_real: Tensor, weight: Tensor, bias: Tensor, state_weight: Tensor) -> Tensor:
         R, W, H = *is_real.shape, state_weight.shape[1]
-        gates = functional.linear(x, weight, bias)  # [R, W, 4H]: one product for all steps
-        cells, outputs = gates.new_zeros(R, W + 1, H), gates.new_empty(R, W, H)
+        gates = (x.flatten(0, 1) @ weight.T).view(R, W, 4 * H)  # [R, W, 4H]: one product for all steps
+        cells, outputs = gates.new_empty(R, W + 1, H), gates.new_empty(R, W, H)
+        cells[:, 0] = 0
         squeezed = torch.empty_like(outputs)  # [R, W, H]: tanh of the cells
         step = _compiled_step if _is_compiled(x) else _step
         for rows in _row_chunks(R):
             for t in range(W):
                 gates[rows, t, : 3 * H].addmm_(cells[rows, t], state_weight.T)  # [r, 3H]
-                step(rows, t, is_real, gates, cells, squeezed, outputs)
+                step(rows, t, is_real, bias, (gates, cells, squeezed, outputs))
         ctx.save_for_backward(x, gates, cells, squeezed, weight, state_weight)
         return outputs
 
@@ -309,12 +310,12 @@ def _is_compiled(x: Tensor) -> bool:
     return x.is_cpu and x.dtype == torch.float32
 
 
-def _step(
-    rows: slice, t: int, is_real: Tensor, gates: Tensor, cells: Tensor, squeezed: Tensor, outputs: Tensor
-) -> None:
+def _step(rows: slice, t: int, is_real: Tensor, bias: Tensor, found: tuple[Tensor, Tensor, Tensor, Tensor]) -> None:
     """What follows the product of matrices in step t of some rows; `kernels.lstm_step` says what each tensor is."""
+    gates, cells, squeezed, outputs = found
     H = cells.shape[2]
     step, before, cell = gates[rows, t], cells[rows, t], cells[rows, t + 1]  # [r, 4H], [r, H], [r, H]
+    step.add_(bias)
     step[:, : 3 * H].sigmoid_()
     step[:, 3 * H :].tanh_()
     step.mul_(is_real[rows, t, None])
@@ -345,10 +346,10 @@ def _step_backward(
     grad_cell.mul_(forget_gate)
 
 
-def _compiled_step(rows: slice, t: int, *tensors: Tensor) -> None:
+def _compiled_step(rows: slice, t: int, is_real: Tensor, bias: Tensor, found: tuple[Tensor, ...]) -> None:
     from taxocaps.nn.kernels import lstm_step  # numba takes a moment to load
 
-    lstm_step(rows.start, rows.stop, t, *(tensor.numpy() for tensor in tensors))
+    lstm_step(rows.start, rows.stop, t, *(tensor.numpy() for tensor in (is_real, bias, *found)))
 
 
 def _compiled_step_backward(
