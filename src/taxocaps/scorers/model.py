@@ -200,7 +200,7 @@ class FittedModel:
             first: The position of the first document; documents without an id are named by their position.
         """
         chosen, scores = self.choose(own, options), self.consistent(own, options)
-        adds_ancestors = self._hierarchy(options) == "add-ancestors"
+        adds_ancestors = self._hierarchy(options) == "add-ancestors" and not self._are_ancestors_columns
         taxonomy, has_words = self.classes.taxonomy, np.asarray(scores.any(axis=1)).tolist()
         names = [self.classes.names[column] for column in chosen.indices.tolist()]
         values = scores[np.repeat(np.arange(len(own)), np.diff(chosen.indptr)), chosen.indices].tolist()
@@ -218,6 +218,12 @@ class FittedModel:
         shown.sort(key=itemgetter(0, 1))
         labels = (ScoredLabel(label, name, -score, paths, unseen) for score, _, label, name, paths, unseen in shown)
         return Prediction(id, tuple(labels), is_calibrated=self.is_calibrated)
+
+    @cached_property
+    def _are_ancestors_columns(self) -> bool:
+        """Whether all labels above columns are columns: then they are chosen with those, and none has to be added."""
+        taxonomy, columns = self.classes.taxonomy, {*self.classes.names, self.classes.taxonomy.root}
+        return all(parent in columns for name in self.classes.names for parent in taxonomy.parents(name))
 
     def _paths(self, label: str) -> tuple[tuple[str, ...], ...]:
         """The paths to a label; none if it is so deep that the paths of all its ancestors would fill the memory."""
