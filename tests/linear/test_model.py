@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, random_array
 
 import taxocaps.linear.model
 from taxocaps.corpus.labels import Classes
-from taxocaps.linear.model import LinearWeights, Nodes, documents_by_label, sparse_row, stack
+from taxocaps.linear.model import LinearWeights, Nodes, SparseFactor, documents_by_label, sparse_row, stack
 from taxocaps.taxonomy.tree import Taxonomy
 
 EDGES = [("root", "a"), ("root", "b"), ("a", "c"), ("b", "c"), ("b", "d"), ("d", "e")]
@@ -33,6 +33,27 @@ def test_margins_are_products_whatever_the_chunks(weights, cells, monkeypatch):
 
 def test_no_documents_have_no_margins(weights):
     assert weights.margins(csr_array((0, 30))).shape == (0, 5)
+
+
+@pytest.mark.parametrize("documents", [0, 1, 40], ids=["none", "document by document", "feature by feature"])
+@pytest.mark.parametrize("columns", [0, 1, 2, 7])
+def test_compiled_products_equal_those_of_scipy_to_the_last_bit(documents, columns, monkeypatch):
+    generator = np.random.default_rng(documents + columns)
+    X = random_array((documents, 60), density=0.1, format="csr", rng=generator).astype(np.float32)
+    dense = generator.normal(size=(60, columns)) * (generator.random((60, columns)) < np.linspace(0, 1, 60)[:, None])
+    factor = SparseFactor(csr_array(dense.astype(np.float32)))  # rows without any weight, with some, and whole ones
+    found = []
+    for pays in (False, True):
+        monkeypatch.setattr(taxocaps.linear.model, "pays", lambda *_, answer=pays: answer)
+        found.append(factor.product(csr_array(X)))
+    assert found[0].shape == (documents, columns)
+    np.testing.assert_array_equal(*found)
+
+
+def test_at_most_twice_as_many_weights_are_kept_as_there_are():
+    matrix = random_array((500, 40), density=0.4, format="csr", rng=np.random.default_rng(3)).astype(np.float32)
+    values, columns, starts = SparseFactor(csr_array(matrix))._with_whole_rows
+    assert matrix.nnz < len(values) == len(columns) == starts[-1] <= 2 * matrix.nnz
 
 
 @pytest.mark.parametrize("drop_below", [0.0, 0.2])

@@ -20,7 +20,7 @@ from taxocaps.arrays import ModelArrays
 from taxocaps.corpus.document import Document
 from taxocaps.encoding.bag import IDF_BOUNDS, BagConfig, BagOfWords
 from taxocaps.encoding.documents import DocumentEncoder, EncodedDocuments
-from taxocaps.linear.model import dense_product
+from taxocaps.linear.model import SparseFactor
 from taxocaps.taxonomy.tree import Taxonomy
 from taxocaps.text.pipeline import TextConfig, TextPipeline
 from taxocaps.text.tokens import Tokens
@@ -111,8 +111,8 @@ class LabelNames:
         words.data[:] = 1
         found = {
             # The share of a name's words that the document has, rare words counting more; [documents, names].
-            "coverage": self._by_label(dense_product(words, self._weights)),
-            "full coverage": dense_product(words, self._title_weights),
+            "coverage": self._by_label(self._weights.product(words)),
+            "full coverage": self._title_weights.product(words),
             "phrases": np.log1p(self._by_label(counts)),
             "first phrase": self._by_label(first),
             "likeness": self._likeness(documents),
@@ -152,22 +152,22 @@ class LabelNames:
         return EncodedDocuments((), tokens, {})
 
     @cached_property
-    def _weights(self) -> csr_array:
+    def _weights(self) -> SparseFactor:
         return self._term_weights(self._words)
 
     @cached_property
-    def _title_weights(self) -> csr_array:
+    def _title_weights(self) -> SparseFactor:
         return self._term_weights(self._titles)
 
-    def _term_weights(self, terms: Sequence[tuple[str, ...]]) -> csr_array:
-        """CSR [V, terms]: the words of each term, by how rare they are; a word no document has is the rarest."""
+    def _term_weights(self, terms: Sequence[tuple[str, ...]]) -> SparseFactor:
+        """[V, terms]: the words of each term, by how rare they are; a word no document has is the rarest."""
         columns = [self.words.vocabulary.ids(term) - Vocabulary.FIRST for term in terms]
         rows = np.repeat(np.arange(len(columns)), [len(found) for found in columns])
         flat = np.concatenate([np.zeros(0, np.int64), *columns]).astype(np.int64)
         idf, known = self._idf(flat), flat >= 0
         total = np.maximum(np.bincount(rows, weights=idf, minlength=len(columns)), 1e-9)
         entries = ((idf / total[rows])[known], (flat[known], rows[known]))
-        return csr_array(entries, shape=(len(self.words.idf), len(columns)), dtype=np.float32)
+        return SparseFactor(csr_array(entries, shape=(len(self.words.idf), len(columns)), dtype=np.float32))
 
     def _idf(self, columns: NDArray[np.integer]) -> NDArray[np.float64]:
         """How rare words are; those that no document has are the rarest."""
@@ -198,15 +198,15 @@ class LabelNames:
         return Phrases([sorted(found) for found in alternatives])
 
     @cached_property
-    def _spellings(self) -> csr_array:
-        """CSR [V, terms]: the character n-grams of each term, a vector of length 1."""
+    def _spellings(self) -> SparseFactor:
+        """[V, terms]: the character n-grams of each term, a vector of length 1."""
         documents = self._characters_encoder.encode([Document(" ".join(term)) for term in self._words])
-        return csr_array(self.characters.transform(documents).astype(np.float32).T)
+        return SparseFactor(csr_array(self.characters.transform(documents).astype(np.float32).T))
 
     def _likeness(self, documents: EncodedDocuments) -> Dense:
         """The cosine of the character n-grams of document and name; [documents, labels]."""
         bags = self.characters.transform(self._plain(documents)).astype(np.float32)
-        return self._by_label(dense_product(bags, self._spellings))
+        return self._by_label(self._spellings.product(bags))
 
     def _by_label(self, values: Dense) -> Dense:
         """From [documents, terms] to [documents, labels]: the best term of each label."""

@@ -15,6 +15,7 @@ __all__ = [
     "descend_gram",
     "descend_label",
     "descend_paths",
+    "fill_rows",
     "violations",
 ]
 
@@ -23,6 +24,8 @@ Int64s = NDArray[np.int64]
 Float32s = NDArray[np.float32]
 Float64s = NDArray[np.float64]
 Rows = tuple[Float32s, Int32s, Int64s]
+UInt32s = NDArray[np.uint32]
+Unsigned = tuple[Float32s, UInt32s, NDArray[np.uint64]]
 Lists = tuple[Int32s, Int64s]
 
 _STEPS = 20  # exchanges within one example, at most
@@ -51,16 +54,42 @@ def add_products(gram: Float32s, factors: Float64s, total: Float64s) -> None:
 
 
 @kernel
-def add_sparse_products(rows: Rows, others: Rows, total: Float32s) -> None:
-    """Add the product of two CSR matrices, [n, V] and [V, K], each as data, indices and starts, to `total`, [n, K]."""
-    data, indices, starts = rows
+def add_sparse_products(
+    data: Float32s, documents: UInt32s, features: UInt32s, others: Unsigned, total: Float32s
+) -> None:
+    """Add the product of two sparse matrices, [n, V] and [V, K], to `total`, [n, K].
+
+    Args:
+        data: The values of the first one, in any order.
+        documents: Their rows.
+        features: Their columns.
+        others: The second one, CSR, as data, indices and starts; of whole rows, the indices are not read.
+        total: In and out.
+    """
     values, columns, begins = others
-    for row in range(len(total)):
-        sums = total[row]
-        for i in range(starts[row], starts[row + 1]):
-            value = data[i]
-            for j in range(begins[indices[i]], begins[indices[i] + 1]):
+    width = total.shape[1]
+    for i in range(len(data)):
+        value, sums = data[i], total[documents[i]]
+        begin, end = begins[features[i]], begins[features[i] + np.uint64(1)]
+        if end - begin == width:
+            whole = values[begin:end]
+            for k in range(width):
+                sums[k] += value * whole[k]
+        else:
+            for j in range(begin, end):
                 sums[columns[j]] += value * values[j]
+
+
+@kernel
+def fill_rows(rows: Unsigned, width: int, filled: Unsigned) -> None:
+    """Copy a CSR matrix to another one, whose starts say which rows have space for all of their `width` columns."""
+    values, columns, starts = rows
+    new_values, new_columns, new_starts = filled
+    for row in range(len(starts) - 1):
+        begin, is_whole = new_starts[row], new_starts[row + 1] - new_starts[row] == width
+        for i in range(starts[row], starts[row + 1]):
+            place = begin + (np.uint64(columns[i]) if is_whole else i - starts[row])
+            new_values[place], new_columns[place] = values[i], columns[i]
 
 
 @kernel

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
 
 from taxocaps.compiled import pays
 from taxocaps.corpus.labels import Classes
@@ -19,8 +19,8 @@ __all__ = [
     "LinearTask",
     "LinearWeights",
     "Nodes",
+    "SparseFactor",
     "SparseRow",
-    "dense_product",
     "documents_by_label",
     "sparse_row",
     "stack",
@@ -33,6 +33,8 @@ _CELLS = 4_000_000
 """Margins that are computed at a time."""
 _SAVED = 1e-8
 """CPU seconds that compiled code saves for each multiplication of sparse matrices."""
+_FEW_EACH = 4
+"""Documents are read feature by feature if at least one in so many features occurs: all features are looked at."""
 _MOST_DENSE = 25_000_000
 """Weights that are kept dense for predicting, zeros included; 100 MB."""
 
@@ -153,17 +155,17 @@ class LinearWeights:
         margins = np.empty((X.shape[0], len(self.intercept)), np.float32)
         for start in range(0, len(margins), step):
             part = X if step >= len(margins) else X[start : start + step]
-            margins[start : start + step] = dense_product(part.astype(np.float32), self._transposed) + self.intercept
+            margins[start : start + step] = _product(part.astype(np.float32), self._transposed) + self.intercept
         return margins
 
     @cached_property
-    def _transposed(self) -> csr_array | NDArray[np.float32]:
+    def _transposed(self) -> "SparseFactor | NDArray[np.float32]":
         """The weights by feature, [V, K]: a product reads only the rows of the words of a document.
 
         Dense if there are few: adding up whole rows is several times as fast as looking for their nonzero weights.
         """
         transposed = csr_array(self.coef.T)
-        return transposed.toarray() if np.prod(transposed.shape) <= _MOST_DENSE else transposed
+        return transposed.toarray() if np.prod(transposed.shape) <= _MOST_DENSE else SparseFactor(transposed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,31 +187,62 @@ class KnownWeights:
         return KnownWeights(np.searchsorted(columns, self.labels[kept]), weights)
 
 
-def dense_product(rows: csr_array, others: csr_array | NDArray[np.float32]) -> NDArray[np.float32]:
-    """The product of CSR [n, V] of float32 with [V, K], sparse or dense, as a dense matrix; float32 [n, K].
+def _product(rows: csr_array, weights: "SparseFactor | NDArray[np.float32]") -> NDArray[np.float32]:
+    if isinstance(weights, SparseFactor):
+        return weights.product(rows)
+    found: NDArray[np.float32] = _by_feature(rows) @ weights
+    return found
 
-    Args:
-        rows: Documents, which have few features.
-        others: Weights by feature.
+
+def _by_feature(rows: csr_array) -> csr_array | csc_array:
+    """The same numbers, feature after feature, if there are many.
+
+    Then the weights of each are fetched from memory only once; the sums are the same to the last bit.
     """
-    if not isinstance(others, csr_array):
-        # By feature, the weights of each are fetched from memory only once; the sums are the same to the last bit.
-        by_feature = rows.nnz > rows.shape[1]
-        found: NDArray[np.float32] = (rows.tocsc() if by_feature else rows) @ others
-        return found
-    if not pays(
-        "taxocaps.linear.kernels:add_sparse_products", _SAVED * rows.nnz * others.nnz / max(1, others.shape[0])
-    ):
-        product: NDArray[np.float32] = (rows @ others).toarray()
-        return product
-    from taxocaps.linear.kernels import add_sparse_products
+    return rows.tocsc() if rows.nnz * _FEW_EACH > rows.shape[1] else rows
 
-    total = np.zeros((rows.shape[0], others.shape[1]), np.float32)
-    matrices = (
-        (one.data, one.indices.astype(np.int32, copy=False), one.indptr.astype(np.int64)) for one in (rows, others)
-    )
-    add_sparse_products(*matrices, total)
-    return total
+
+@dataclass(frozen=True, eq=False)
+class SparseFactor:
+    """A matrix that sparse documents are multiplied with, perhaps many times, for dense products.
+
+    Attributes:
+        matrix: CSR [V, K] of float32.
+    """
+
+    matrix: csr_array
+
+    def product(self, rows: csr_array) -> NDArray[np.float32]:
+        """The product of CSR [n, V] of float32 with the matrix; float32 [n, K]."""
+        saved = _SAVED * rows.nnz * self.matrix.nnz / max(1, self.matrix.shape[0])
+        if not pays("taxocaps.linear.kernels:add_sparse_products", saved):
+            product: NDArray[np.float32] = (rows @ self.matrix).toarray()
+            return product
+        from taxocaps.linear.kernels import add_sparse_products
+
+        total = np.zeros((rows.shape[0], self.matrix.shape[1]), np.float32)
+        entries = _by_feature(rows).tocoo()
+        places = (place.astype(np.uint32) for place in entries.coords)
+        add_sparse_products(entries.data, *places, self._with_whole_rows, total)
+        return total
+
+    @cached_property
+    def _with_whole_rows(self) -> tuple[NDArray[Any], ...]:
+        """The matrix with zeros filled in where at least half of a row is there: whole rows need no columns.
+
+        Frequent features, which most products are about, have weights for nearly all labels.
+        """
+        from taxocaps.linear.kernels import fill_rows
+
+        width = self.matrix.shape[1]
+        starts = self.matrix.indptr.astype(np.uint64)
+        counts = np.diff(starts)
+        filled = np.zeros_like(starts)
+        np.cumsum(np.where(counts * 2 >= width, width, counts), out=filled[1:])
+        found = np.zeros(filled[-1], np.float32), np.zeros(filled[-1], np.uint32), filled
+        # Compiled code is faster with indices that cannot be negative.
+        fill_rows((self.matrix.data, self.matrix.indices.astype(np.uint32), starts), width, found)
+        return found
 
 
 def sparse_row(values: NDArray[np.floating], drop_below: float, most: int | None = None) -> SparseRow:

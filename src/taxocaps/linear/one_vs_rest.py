@@ -16,8 +16,8 @@ from taxocaps.linear.model import (
     KnownWeights,
     LinearTask,
     LinearWeights,
+    SparseFactor,
     SparseRow,
-    dense_product,
     documents_by_label,
     sparse_row,
     stack,
@@ -386,7 +386,7 @@ class _Products:
 
     def __init__(self, X: csr_array) -> None:
         self._X = X
-        self._gram = dense_product(X, csr_array(X.T)) + np.float32(1)  # with the 1 of the intercept
+        self._gram = SparseFactor(csr_array(X.T)).product(X) + np.float32(1)  # with the 1 of the intercept
 
     def start(self, factors: NDArray[Any]) -> NDArray[np.float32]:
         """The products with the weights that are the sum of all documents times their factors."""
