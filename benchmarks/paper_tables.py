@@ -11,7 +11,19 @@ from grid import STATISTICS, Experiment, Run
 from tables import Table
 from taxocaps.catalogue.models import VARIANTS
 
-__all__ = ["Result", "missing", "number", "of_paper", "seeds", "spread", "table1", "table2", "table3", "table5"]
+__all__ = [
+    "Result",
+    "missing",
+    "number",
+    "of_paper",
+    "options",
+    "seeds",
+    "spread",
+    "table1",
+    "table2",
+    "table3",
+    "table5",
+]
 
 PAPER = Path(__file__).parent / "paper"
 Result = Mapping[str, Any]
@@ -147,6 +159,38 @@ def seeds(experiments: Iterable[Experiment], results: Mapping[str, Result], titl
                 rows.append((name, str(len(found)), *metrics))
         left.append(missing(experiment, results))
     return Table(title, ("model", "seeds", "test micro", "test macro"), rows, " ".join(filter(None, left)))
+
+
+def options(experiment: Experiment, results: Mapping[str, Result]) -> Table:
+    """Dev documents by data set, with each of some options: mean and deviation over seeds, and what it costs."""
+    common = set.intersection(*(set(run.settings) for run in experiment.runs))
+    folders = list(dict.fromkeys(run.data for run in experiment.runs))
+    groups: dict[str, dict[str, list[Result]]] = {}
+    for run in experiment.runs:
+        name = " ".join(one for one in run.settings if one not in common) or "default"
+        found = groups.setdefault(name, {folder: [] for folder in folders})
+        found[run.data] += [results[run.key]] if run.key in results else []
+    rows = [
+        (name, *(_dev(found[folder], kind) for folder in folders for kind in ("micro", "macro")), _times(found, groups))
+        for name, found in groups.items()
+    ]
+    header = ("option", *(f"{folder}, dev {kind}" for folder in folders for kind in ("micro", "macro")), "CPU time")
+    seeds = len({run.seed for run in experiment.runs})
+    note = f"Means and deviations of {seeds} seeds; CPU time beside that of the default, all data sets together."
+    return Table(experiment.about, header, rows, " ".join(filter(None, [note, missing(experiment, results)])))
+
+
+def _dev(found: Sequence[Result], kind: str) -> str:
+    return spread([one["dev"]["flat"][kind]["f1"] for one in found])
+
+
+def _times(found: Mapping[str, Sequence[Result]], groups: Mapping[str, Mapping[str, Sequence[Result]]]) -> str:
+    """The CPU time of an option, in times that of the default on the data sets where both were run."""
+    pairs = [(found[data], default) for data, default in groups["default"].items() if found[data] and default]
+    if not pairs:
+        return ""
+    ours, theirs = ([mean(one["cpu_seconds"] for one in runs) for runs in side] for side in zip(*pairs, strict=True))
+    return f"{sum(ours) / sum(theirs):.2f}"
 
 
 def missing(experiment: Experiment, results: Mapping[str, Result]) -> str:

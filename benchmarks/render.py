@@ -15,7 +15,7 @@ from beside import beside_tables, evidence_table, in_words, overview, reliabilit
 from figure5 import read_reconstructions
 from figures import draw_ablation, draw_reconstruction, draw_reliability, gains_in_words
 from grid import Experiment, estimate, read_grid, read_results
-from paper_tables import Result, number, of_paper, seeds, table1, table2, table3, table5
+from paper_tables import Result, number, of_paper, options, seeds, table1, table2, table3, table5
 from peers import read_peers
 from tables import Table, with_between
 from taxocaps.catalogue.models import find_model
@@ -199,6 +199,7 @@ def page(grid: Mapping[str, Experiment], results: Mapping[str, Result], peers: M
         seeds([grid["reuters-seeds"], grid["joined-reuters-seeds"]], results, "The spread between seeds").markdown(),
         *(_seeds_or_nothing(grid[name], results) for name in NETWORK),
         ablation(grid, results),
+        options(grid["options"], results).markdown(),
         figure5(),
         figure6(),
     ]
