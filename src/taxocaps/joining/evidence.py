@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,13 +54,6 @@ class Pairs:
 
     def __len__(self) -> int:
         return len(self.documents)
-
-
-class Related(NamedTuple):
-    """Labels that are related to those of pairs: which pair, ascending, and which label."""
-
-    pairs: NDArray[np.int64]
-    others: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +114,10 @@ class EvidenceMaker:
         mean[(counts == 0) | ~is_read[:, None]] = np.nan  # members know nothing
         documents, labels = np.nonzero(self._candidates(mean, names))
         values = mean[documents, labels]
-        parents, children, siblings = self._relatives(labels)
+        own, parents = self._parents_of(labels)  # [links], [links]: pairs, and the parents of their labels
+        best, second = self._children_in(mean)  # [documents, L] each
+        inside, score = documents[own], values[own]
+        is_best = score >= best[inside, parents]  # the label itself is its parent's best child
         columns: dict[str, Dense] = {
             **{
                 member: np.where(np.isnan(values), np.nan, logit(one[documents, labels]))
@@ -130,14 +126,14 @@ class EvidenceMaker:
             **_compared(values, documents),
             "frequency": np.log1p(counts[documents, labels]),
             **{name: one[documents, labels] if one.ndim > 1 else one[labels] for name, one in names.items()},
-            "parent": _best_of(parents, mean, documents),
-            "child": _best_of(children, mean, documents),
-            "sibling": _best_of(siblings, mean, documents),
+            "parent": _largest(mean[inside, parents], own, len(labels)),
+            "child": _known(best[documents, labels]),
+            "sibling": _largest(np.where(is_best, second[inside, parents], best[inside, parents]), own, len(labels)),
             "length": np.log1p(lengths)[documents],
         }
         if names:
             columns["likeness to best"] = columns["likeness"] - names["likeness"].max(axis=1)[documents]
-            columns["parent's name"] = _best_of(parents, names["coverage"], documents)
+            columns["parent's name"] = _largest(names["coverage"][inside, parents], own, len(labels))
         rows = np.stack([columns[feature] for feature in self.features], axis=1)
         return Pairs(documents, labels, rows.astype(np.float32))
 
@@ -149,13 +145,37 @@ class EvidenceMaker:
             found |= _best(np.where(alike > 0, alike, -np.inf), _FURTHER)
         return found
 
-    def _relatives(self, labels: NDArray[np.int64]) -> tuple[Related, ...]:
-        """The parents, children and siblings of some labels; of each parent, the first children are looked at."""
-        parents = _related(self._parents, labels)
-        rows, siblings = _related(self._children, parents.others)
-        pairs = parents.pairs[rows]
-        is_other = siblings != labels[pairs]
-        return parents, _related(self._children, labels), Related(pairs[is_other], siblings[is_other])
+    def _parents_of(self, labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The parents of some labels: for each, which of these labels it is a parent of, ascending, and its column."""
+        starts, columns = self._parents.indptr, self._parents.indices
+        counts = starts[labels + 1] - starts[labels]
+        rows = np.repeat(np.arange(len(labels)), counts)
+        return rows, columns[np.arange(len(rows)) + np.repeat(starts[labels] - (np.cumsum(counts) - counts), counts)]
+
+    def _children_in(self, values: Dense) -> tuple[Dense, Dense]:
+        """The largest value among the children of each label, and the one after it; -inf where there is none.
+
+        Args:
+            values: [documents, L], NaN where there is none.
+
+        Returns:
+            [documents, L] each. The same value twice is the largest one and the one after it.
+        """
+        best = np.full(values.shape, -np.inf, np.float32)
+        second = best.copy()
+        starts, columns = self._children.indptr, self._children.indices
+        families = np.flatnonzero(np.diff(starts))
+        if len(families):
+            found = values[:, columns]
+            found[np.isnan(found)] = -np.inf
+            firsts = starts[families]
+            largest = np.maximum.reduceat(found, firsts, axis=1)
+            is_largest = found == np.repeat(largest, np.diff(starts)[families], axis=1)
+            times = np.add.reduceat(is_largest, firsts, axis=1, dtype=np.int32)
+            found[is_largest] = -np.inf
+            best[:, families] = largest
+            second[:, families] = np.where(times > 1, largest, np.maximum.reduceat(found, firsts, axis=1))
+        return best, second
 
     @cached_property
     def _parents(self) -> csr_array:
@@ -200,31 +220,21 @@ def _best(values: Dense, count: int) -> NDArray[np.bool_]:
     return found
 
 
-def _related(related: csr_array, labels: NDArray[np.int64]) -> Related:
-    """The related labels of each of some labels, by a relation of all of them, CSR [L, L]; the first few hundred."""
-    starts = related.indptr[labels]
-    repeats = np.minimum(related.indptr[labels + 1] - starts, _MOST_RELATIVES)
-    pairs = np.repeat(np.arange(len(labels)), repeats)
-    shifts = starts - (np.cumsum(repeats) - repeats)
-    return Related(pairs, related.indices[shifts[pairs] + np.arange(len(pairs))])
-
-
-def _best_of(related: Related, values: Dense, documents: NDArray[np.int64]) -> Dense:
-    """For each pair the largest value among the labels related to its own; NaN if there is none.
+def _largest(values: Dense, pairs: NDArray[np.int64], count: int) -> Dense:
+    """For each of so many pairs the largest of its values; NaN if there is none.
 
     Args:
-        related: The related labels of each pair.
-        values: [documents, L].
-        documents: [pairs].
+        values: [links], NaN and -inf where there is none.
+        pairs: The pair of each value, ascending.
+        count: The number of pairs.
     """
-    result = np.full(len(documents), np.nan, np.float32)
-    found = values[documents[related.pairs], related.others]
-    some, firsts = np.unique(related.pairs, return_index=True)
+    result = np.full(count, -np.inf, np.float32)
+    some, firsts = np.unique(pairs, return_index=True)
     if len(some):
-        best = np.maximum.reduceat(np.where(np.isnan(found), -np.inf, found), firsts)
-        result[some] = np.where(np.isfinite(best), best, np.nan)
-    return result
+        result[some] = np.maximum.reduceat(np.where(np.isnan(values), -np.inf, values), firsts)
+    return _known(result)
 
 
-_MOST_RELATIVES = 300
-"""Relatives of a label that are looked at: a label may have as many siblings as there are labels."""
+def _known(values: Dense) -> Dense:
+    """NaN in place of -inf."""
+    return np.where(np.isfinite(values), values, np.float32(np.nan))
