@@ -175,9 +175,11 @@ def options(experiment: Experiment, results: Mapping[str, Result]) -> Table:
         for name, found in groups.items()
     ]
     header = ("option", *(f"{folder}, dev {kind}" for folder in folders for kind in ("micro", "macro")), "CPU time")
-    seeds = len({run.seed for run in experiment.runs})
-    note = f"Means and deviations of {seeds} seeds; CPU time beside that of the default, all data sets together."
-    return Table(experiment.about, header, rows, " ".join(filter(None, [note, missing(experiment, results)])))
+    wanted = len({run.seed for run in experiment.runs})
+    left = [name for name, found in groups.items() if any(len(runs) < wanted for runs in found.values())]
+    note = f"Means and deviations of {wanted} seeds; CPU time beside that of the default, all data sets together."
+    rest = f" Not run with all seeds yet: {', '.join(left)}." if left else ""
+    return Table(experiment.about, header, rows, note + rest)
 
 
 def _dev(found: Sequence[Result], kind: str) -> str:

@@ -12,20 +12,22 @@ from taxocaps.joining.names import LabelNames
 from taxocaps.metrics.calibration import logit
 from taxocaps.taxonomy.tree import Taxonomy
 
-TOPICS = Taxonomy.from_edges([("all", "a"), ("all", "b"), ("a", "a1"), ("a", "a2"), ("b", "b1"), ("b", "a2")])
-CLASSES = Classes(("a", "a1", "b", "a2", "b1"), TOPICS)
+TOPICS = Taxonomy.from_edges(
+    [("all", "a"), ("all", "b"), ("a", "a1"), ("a", "a2"), ("b", "b1"), ("b", "a2"), ("b", "b2")]
+)
+CLASSES = Classes(("a", "a1", "b", "a2", "b1", "b2"), TOPICS)
 
 
 @pytest.fixture(params=[6, 0], ids=["different scores", "scores of 0 and 1"])
 def given(request):
     generator = np.random.default_rng(0)
-    scores = [generator.random((6, 5)).round(request.param).astype(np.float32) for _ in range(2)]
-    names = {name: generator.random((6, 5)).astype(np.float32) for name in LabelNames.features}
-    counts = generator.integers(0, 4, (6, 5))
+    scores = [generator.random((6, 6)).round(request.param).astype(np.float32) for _ in range(2)]
+    names = {name: generator.random((6, 6)).astype(np.float32) for name in LabelNames.features}
+    counts = generator.integers(0, 4, (6, 6))
     return scores, names, counts, np.arange(6)
 
 
-def made(given, candidates=5):
+def made(given, candidates=6):
     maker = EvidenceMaker(("one", "two"), CLASSES, candidates)
     return maker, maker.pairs(*given)
 
@@ -39,7 +41,7 @@ def test_all_features_are_what_a_loop_finds(given):
         found = dict(zip(maker.features, row.tolist(), strict=True))
         means = [
             np.mean([logit(one)[document, column] for one in scores]) if counts[document, column] else np.nan
-            for column in range(5)
+            for column in range(6)
         ]
         known = [mean for mean in means if not np.isnan(mean)]
         assert found["mean"] == pytest.approx(means[label], nan_ok=True)
@@ -54,10 +56,10 @@ def test_all_features_are_what_a_loop_finds(given):
         above = parents[CLASSES.names[label]]
         best_parent = max((means[column] for column in above if not np.isnan(means[column])), default=np.nan)
         assert found["parent"] == pytest.approx(best_parent, nan_ok=True)
-        below = [column for column in range(5) if label in CLASSES.parents[column]]
+        below = [column for column in range(6) if label in CLASSES.parents[column]]
         best_child = max((means[column] for column in below if not np.isnan(means[column])), default=np.nan)
         assert found["child"] == pytest.approx(best_child, nan_ok=True)
-        beside = [column for column in range(5) if column != label and set(CLASSES.parents[column]) & set(above)]
+        beside = [column for column in range(6) if column != label and set(CLASSES.parents[column]) & set(above)]
         best_sibling = max((means[column] for column in beside if not np.isnan(means[column])), default=np.nan)
         assert found["sibling"] == pytest.approx(best_sibling, nan_ok=True)
 
@@ -72,7 +74,7 @@ def test_every_feature_belongs_to_a_kind(given):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_kind_of_evidence_can_be_left_out(kind, given):
     scores, names, counts, lengths = given
-    maker = EvidenceMaker(("one", "two"), CLASSES, 5, without=(kind,))
+    maker = EvidenceMaker(("one", "two"), CLASSES, 6, without=(kind,))
     pairs = maker.pairs(scores, {} if kind == "name" else names, counts, lengths)
     assert kind not in maker.kinds.values()
     assert pairs.rows.shape[1] == len(maker.features)
@@ -80,9 +82,9 @@ def test_a_kind_of_evidence_can_be_left_out(kind, given):
 
 def test_only_the_best_labels_of_each_source_are_looked_at(given):
     scores, names, _, lengths = given
-    quiet = {name: np.zeros((6, 5), np.float32) for name in names}
+    quiet = {name: np.zeros((6, 6), np.float32) for name in names}
     maker = EvidenceMaker(("one", "two"), CLASSES, 2)
-    pairs = maker.pairs(scores, quiet, np.ones(5, int), lengths)
+    pairs = maker.pairs(scores, quiet, np.ones(6, int), lengths)
     mean = np.mean([logit(one) for one in scores], axis=0)
     for document in range(6):
         chosen = set(pairs.labels[pairs.documents == document].tolist())
@@ -93,7 +95,7 @@ def test_a_document_that_no_member_reads_and_no_name_fits_has_no_pairs(given):
     scores, names, counts, lengths = given
     scores = [np.where(np.arange(6)[:, None] == 3, 0, one).astype(np.float32) for one in scores]
     names = {name: np.where(np.arange(6)[:, None] == 3, 0, one).astype(np.float32) for name, one in names.items()}
-    maker = EvidenceMaker(("one", "two"), CLASSES, 5)
+    maker = EvidenceMaker(("one", "two"), CLASSES, 6)
     assert 3 not in maker.pairs(scores, names, counts, lengths).documents
 
 

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+import taxocaps.nn.capsules
 from taxocaps.nn.capsules import LabelCapsules, PrimaryCapsules, _couplings, capsule_lengths, route, squash
 
 N, M, m, L, n = 4, 3, 5, 6, 7
@@ -58,6 +59,14 @@ def capsules():
     return u, weight
 
 
+@pytest.fixture(params=[None, 175], ids=["one block", "blocks of five and of two"])
+def blocks(request, monkeypatch):
+    """Blocks of routing logits are made in the same place, one after another."""
+    if request.param:
+        monkeypatch.setattr(taxocaps.nn.capsules, "_BLOCK_ELEMENTS", (request.param, request.param))
+
+
+@pytest.mark.usefixtures("blocks")
 @pytest.mark.parametrize("iterations", [1, 2, 3, 5])
 @pytest.mark.parametrize("chunk", [None, 1, 3])
 @pytest.mark.parametrize("gain", [None, 4.0])
@@ -80,6 +89,7 @@ def test_the_gradient_is_that_of_the_function(capsules):
     assert torch.autograd.gradcheck(lambda u, w: route(u, w, 1), capsules)
 
 
+@pytest.mark.usefixtures("blocks")
 @pytest.mark.parametrize("chunk", [2, 7])
 def test_couplings_sum_to_one_over_the_labels(capsules, chunk):
     u, weight = (tensor.detach() for tensor in capsules)

@@ -146,11 +146,9 @@ class EvidenceMaker:
         return found
 
     def _parents_of(self, labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The parents of some labels: for each, which of these labels it is a parent of, ascending, and its column."""
-        starts, columns = self._parents.indptr, self._parents.indices
-        counts = starts[labels + 1] - starts[labels]
-        rows = np.repeat(np.arange(len(labels)), counts)
-        return rows, columns[np.arange(len(rows)) + np.repeat(starts[labels] - (np.cumsum(counts) - counts), counts)]
+        """The parents of some labels: which of the labels, ascending, and the column of its parent."""
+        found = self._parents[labels].tocoo()
+        return found.row, found.col
 
     def _children_in(self, values: Dense) -> tuple[Dense, Dense]:
         """The largest value among the children of each label, and the one after it; -inf where there is none.

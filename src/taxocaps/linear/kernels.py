@@ -82,14 +82,15 @@ def add_sparse_products(
 
 @kernel
 def fill_rows(rows: Unsigned, width: int, filled: Unsigned) -> None:
-    """Copy a CSR matrix to another one, whose starts say which rows have space for all of their `width` columns."""
+    """Add a CSR matrix to one of zeros, whose starts say which rows have space for all of their `width` columns."""
     values, columns, starts = rows
     new_values, new_columns, new_starts = filled
     for row in range(len(starts) - 1):
         begin, is_whole = new_starts[row], new_starts[row + 1] - new_starts[row] == width
         for i in range(starts[row], starts[row + 1]):
             place = begin + (np.uint64(columns[i]) if is_whole else i - starts[row])
-            new_values[place], new_columns[place] = values[i], columns[i]
+            new_values[place] += values[i]
+            new_columns[place] = columns[i]
 
 
 @kernel

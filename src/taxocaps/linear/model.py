@@ -34,7 +34,7 @@ _CELLS = 4_000_000
 _SAVED = 1e-8
 """CPU seconds that compiled code saves for each multiplication of sparse matrices."""
 _FEW_EACH = 4
-"""Documents are read feature by feature if at least one in so many features occurs: all features are looked at."""
+"""Documents are read feature by feature, which looks at all features, if they have a number for one in so many."""
 _MOST_DENSE = 25_000_000
 """Weights that are kept dense for predicting, zeros included; 100 MB."""
 
@@ -149,7 +149,8 @@ class LinearWeights:
             X: CSR [n, V].
 
         Returns:
-            float32 [n, K]. Further memory: a few million margins, and a transposed copy of `coef`.
+            float32 [n, K]. Further memory: a few million margins, a transposed copy of `coef`, and where compiled code
+            is used, a second one with up to twice as many weights.
         """
         step = max(1, _CELLS // max(len(self.intercept), 1))
         margins = np.empty((X.shape[0], len(self.intercept)), np.float32)
@@ -222,7 +223,7 @@ class SparseFactor:
 
         total = np.zeros((rows.shape[0], self.matrix.shape[1]), np.float32)
         entries = _by_feature(rows).tocoo()
-        places = (place.astype(np.uint32) for place in entries.coords)
+        places = (entries.row.astype(np.uint32), entries.col.astype(np.uint32))
         add_sparse_products(entries.data, *places, self._with_whole_rows, total)
         return total
 

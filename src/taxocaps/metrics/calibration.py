@@ -33,7 +33,7 @@ _TOLERANCE = 1e-5
 
 
 def logistic(logits: NDArray[np.floating]) -> NDArray[np.floating]:
-    """The logistic function, exact for small probabilities, too; scipy's would take 60 ms to import.
+    """The logistic function, exact for small probabilities, too, down to 1e-38; scipy's would take 60 ms to import.
 
     >>> logistic(np.array([0.0, -100.0, -1e6])).tolist()
     [0.5, 3.7200759760208356e-44, 0.0]

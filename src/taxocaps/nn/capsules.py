@@ -247,10 +247,11 @@ class _RoutedSum(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, u: Tensor, weight: Tensor, V: Tensor, chunk: int) -> Tensor:
         s = torch.empty_like(V)  # [B, L, n]
+        rows = _pairs(u)  # [B G, R, m]
         for labels, couplings in _couplings(u, weight, V, chunk):
-            z = u.new_empty(u.shape[0] * u.shape[1], len(weight[labels]), u.shape[3])  # [B G, l, m]
+            z = u.new_empty(len(rows), len(weight[labels]), u.shape[3])  # [B G, l, m]
             for some, coupling in couplings:  # [p, R, l]
-                torch.bmm(coupling.mT, _pairs(u)[some], out=z[some])
+                torch.bmm(coupling.mT, rows[some], out=z[some])
             s[:, labels] = _to_labels(z.view(*u.shape[:2], *z.shape[1:]), weight[labels])  # [B, l, n]
         ctx.save_for_backward(u, weight, V)
         ctx.chunk = chunk
@@ -260,16 +261,17 @@ class _RoutedSum(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None, None]:
         u, weight, V = ctx.saved_tensors
-        grad_u, grad_weight = u.new_zeros(u.shape), torch.empty_like(weight)
+        rows = _pairs(u)  # [B G, R, m]
+        grad_rows, grad_weight = torch.zeros_like(rows), torch.empty_like(weight)
         for labels, couplings in _couplings(u, weight, V, ctx.chunk):
             grad_z = _pairs(_to_capsules(grad[:, labels], weight[labels]))  # [B G, l, m]
             z = torch.empty_like(grad_z)  # [B G, l, m]
             for some, coupling in couplings:  # [p, R, l]
-                _pairs(grad_u)[some].baddbmm_(coupling, grad_z[some])
-                torch.bmm(coupling.mT, _pairs(u)[some], out=z[some])
+                grad_rows[some].baddbmm_(coupling, grad_z[some])
+                torch.bmm(coupling.mT, rows[some], out=z[some])
             outer = grad[:, labels].permute(1, 2, 0) @ _by_label(z.view(*u.shape[:2], *z.shape[1:]))  # [l, n, G m]
             grad_weight[labels] = outer.view_as(weight[labels])  # [l, n, G, m]
-        return grad_u, grad_weight, None, None
+        return grad_rows.view(u.shape), grad_weight, None, None
 
 
 def _couplings(
@@ -296,13 +298,13 @@ def _couplings(
 
 def _logits(u: Tensor, weight: Tensor, V: Tensor) -> Iterator[tuple[slice, Tensor]]:
     """The routing logits of a few pairs of document and group at a time, [p, R, l], in the same place every time."""
-    target = _pairs(_to_capsules(V, weight).mT)  # [B G, m, l]
-    pairs, each = len(target), u.shape[2] * len(weight)
-    size = min(pairs, max(1, _BLOCK_ELEMENTS[u.is_cuda] // max(1, each)))
-    place = u.new_empty(size, u.shape[2], len(weight))  # [P, R, l]: new memory would take as long as the products
-    for start in range(0, pairs, size):
-        some = slice(start, min(start + size, pairs))
-        yield some, torch.bmm(_pairs(u)[some], target[some], out=place[: some.stop - start])  # [p, R, l]
+    rows, target = _pairs(u), _pairs(_to_capsules(V, weight).mT)  # [B G, R, m], [B G, m, l]
+    each = max(1, rows.shape[1] * len(weight))
+    size = max(1, min(len(rows), _BLOCK_ELEMENTS[u.is_cuda] // each))
+    place = u.new_empty(size, rows.shape[1], len(weight))  # [P, R, l]: new memory would take as long as the products
+    for start in range(0, len(rows), size):
+        some = slice(start, min(start + size, len(rows)))
+        yield some, torch.bmm(rows[some], target[some], out=place[: some.stop - start])  # [p, R, l]
 
 
 def _pairs(x: Tensor) -> Tensor:

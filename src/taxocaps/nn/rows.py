@@ -310,9 +310,9 @@ def _is_compiled(x: Tensor) -> bool:
     return x.is_cpu and x.dtype == torch.float32
 
 
-def _step(rows: slice, t: int, is_real: Tensor, bias: Tensor, found: tuple[Tensor, Tensor, Tensor, Tensor]) -> None:
+def _step(rows: slice, t: int, is_real: Tensor, bias: Tensor, kept: tuple[Tensor, Tensor, Tensor, Tensor]) -> None:
     """What follows the product of matrices in step t of some rows; `kernels.lstm_step` says what each tensor is."""
-    gates, cells, squeezed, outputs = found
+    gates, cells, squeezed, outputs = kept
     H = cells.shape[2]
     step, before, cell = gates[rows, t], cells[rows, t], cells[rows, t + 1]  # [r, 4H], [r, H], [r, H]
     step.add_(bias)
@@ -346,10 +346,10 @@ def _step_backward(
     grad_cell.mul_(forget_gate)
 
 
-def _compiled_step(rows: slice, t: int, is_real: Tensor, bias: Tensor, found: tuple[Tensor, ...]) -> None:
+def _compiled_step(rows: slice, t: int, is_real: Tensor, bias: Tensor, kept: tuple[Tensor, ...]) -> None:
     from taxocaps.nn.kernels import lstm_step  # numba takes a moment to load
 
-    lstm_step(rows.start, rows.stop, t, *(tensor.numpy() for tensor in (is_real, bias, *found)))
+    lstm_step(rows.start, rows.stop, t, *(tensor.numpy() for tensor in (is_real, bias, *kept)))
 
 
 def _compiled_step_backward(
