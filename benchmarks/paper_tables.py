@@ -177,7 +177,7 @@ def options(experiment: Experiment, results: Mapping[str, Result]) -> Table:
     header = ("option", *(f"{folder}, dev {kind}" for folder in folders for kind in ("micro", "macro")), "CPU time")
     wanted = len({run.seed for run in experiment.runs})
     left = [name for name, found in groups.items() if any(len(runs) < wanted for runs in found.values())]
-    note = f"Means and deviations of {wanted} seeds; CPU time beside that of the default, all data sets together."
+    note = f"Means and deviations of up to {wanted} seeds; CPU time beside that of the default, all data sets together."
     rest = f" Not run with all seeds yet: {', '.join(left)}." if left else ""
     return Table(experiment.about, header, rows, note + rest)
 

@@ -28,6 +28,7 @@ LEVEL = 0.005
 
 ABLATION = ("ablation", "control-margin", "paper-weights", "control-p")
 
+OPTIONS = ("options", "epochs")
 NETWORK = ("network-reuters", "weights-reuters", "network-eurlex", "network-debtags", "network-arxiv")
 
 EVIDENCE = ("evidence-reuters", "evidence-eurlex", "evidence-pydocs500")
@@ -199,7 +200,7 @@ def page(grid: Mapping[str, Experiment], results: Mapping[str, Result], peers: M
         seeds([grid["reuters-seeds"], grid["joined-reuters-seeds"]], results, "The spread between seeds").markdown(),
         *(_seeds_or_nothing(grid[name], results) for name in NETWORK),
         ablation(grid, results),
-        options(grid["options"], results).markdown(),
+        *(_table_or_nothing(options, grid[name], results) for name in OPTIONS),
         figure5(),
         figure6(),
     ]
@@ -207,10 +208,14 @@ def page(grid: Mapping[str, Experiment], results: Mapping[str, Result], peers: M
 
 
 def _seeds_or_nothing(experiment: Experiment, results: Mapping[str, Result]) -> str:
-    """The spread between the seeds of an experiment; one line if none of it was run."""
+    return _table_or_nothing(lambda one, found: seeds([one], found, one.about), experiment, results)
+
+
+def _table_or_nothing(make: Callable[..., Table], experiment: Experiment, results: Mapping[str, Result]) -> str:
+    """The table of an experiment; one line if none of it was run."""
     if not any(run.key in results for run in experiment.runs):
         return f"Not run yet, `{experiment.name}`: {experiment.about}.\n"
-    return seeds([experiment], results, experiment.about).markdown()
+    return make(experiment, results).markdown()
 
 
 def main() -> None:
