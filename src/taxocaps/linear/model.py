@@ -235,14 +235,17 @@ class SparseFactor:
         """
         from taxocaps.linear.kernels import fill_rows
 
-        width = self.matrix.shape[1]
-        starts = self.matrix.indptr.astype(np.uint64)
-        counts = np.diff(starts)
-        filled = np.zeros_like(starts)
-        np.cumsum(np.where(counts * 2 >= width, width, counts), out=filled[1:])
-        found = np.zeros(filled[-1], np.float32), np.zeros(filled[-1], np.uint32), filled
         # Compiled code is faster with indices that cannot be negative.
-        fill_rows((self.matrix.data, self.matrix.indices.astype(np.uint32), starts), width, found)
+        columns = self.matrix.indices.astype(np.int32, copy=False).view(np.uint32)
+        given, width = (self.matrix.data, columns, self.matrix.indptr.astype(np.uint64)), self.matrix.shape[1]
+        counts = np.diff(given[2])
+        is_whole = counts * 2 >= width
+        if not is_whole.any():
+            return given
+        starts = np.zeros_like(given[2])
+        np.cumsum(np.where(is_whole, width, counts), out=starts[1:])
+        found = np.zeros(starts[-1], np.float32), np.zeros(starts[-1], np.uint32), starts
+        fill_rows(given, width, found)
         return found
 
 
