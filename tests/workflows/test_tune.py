@@ -143,7 +143,7 @@ def test_a_trial_that_fails_is_kept_and_the_others_go_on(corpus, tmp_path):
 def test_time_ends_a_search_between_folds_and_another_run_continues(corpus, tmp_path):
     with pytest.raises(UnfinishedError, match="no trial came to its end"):
         tune(corpus, tmp_path / "s", model="SVM", time=0, space=["linear.C"])
-    found = tune(corpus, tmp_path / "s", model="SVM", time="2s", trials=2, space=["linear.C"])
+    found = tune(corpus, tmp_path / "s", model="SVM", time="5m", trials=2, space=["linear.C"])
     assert len(found.trials) == 2
 
 
