@@ -1,13 +1,15 @@
 """Another model takes the place of one that is served, and no request notices but by its answer."""
 
+import gc
 import shutil
 import threading
+import weakref
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from taxocaps.web.reloading import Exchange, Reloader
+from taxocaps.web.reloading import Exchange, Reloader, settle
 from taxocaps.workflows.serve import arrange_queue, load_models
 
 TEXT = "The striker scored two goals for his club."
@@ -150,3 +152,26 @@ def test_the_queue_has_the_suggestions_of_the_new_model(serve, news):
     ask(running, "back")
     assert "Football" in suggested()["1"]
     assert len(suggested()) == 2
+
+
+@pytest.fixture
+def settled():
+    yield settle
+    gc.unfreeze()
+
+
+def test_the_garbage_collector_passes_over_what_stays_and_still_finds_models_that_were_replaced(settled):
+    class Model:
+        def __init__(self):
+            self.itself = self  # as models refer to themselves in what they keep ready
+
+    model = Model()
+    seen = weakref.ref(model)
+    settled()
+    assert gc.get_freeze_count() > 10_000
+    assert not any(one is model for one in gc.get_objects())
+    del model
+    gc.collect()
+    assert seen() is not None
+    settled()
+    assert seen() is None

@@ -60,6 +60,7 @@ def serve(
     from taxocaps.web.api import Service
     from taxocaps.web.limits import find_token, resolve_corpus_config, resolve_serve_config
     from taxocaps.web.observability import write_entry
+    from taxocaps.web.reloading import settle
     from taxocaps.web.server import Server, address, bind, bind_shared, is_loopback
     from taxocaps.web.workers import Workers, prepare_forking
     from taxocaps.workflows.serve import arrange_queue, load_models, read_examples, read_queue
@@ -90,6 +91,7 @@ def serve(
         if workers > 1:
             Workers(service, listeners, announce).run()
         else:
+            settle()
             Server(service, announce).serve_on(listeners[0])
 
 

@@ -25,7 +25,7 @@ from taxocaps.web.feedback import FeedbackDesk, feedback_routes
 from taxocaps.web.limits import BodyMiddleware, HostMiddleware, ServeConfig, TokenMiddleware, check_lengths, replay
 from taxocaps.web.observability import Log, Metrics, ObservabilityMiddleware
 from taxocaps.web.pages import PAGE_PATHS, docs_page, page_routes
-from taxocaps.web.reloading import Exchange, Outcome, Reloader, reload_routes
+from taxocaps.web.reloading import Exchange, Outcome, Reloader, reload_routes, settle
 from taxocaps.web.responses import ApiError, add_error_handlers, as_api_error, error_response, json_bytes, json_response
 from taxocaps.workflows.serve import (
     ExplainJob,
@@ -198,6 +198,7 @@ class Service:
             self.log_exchange(wanted, outcome)
             for model in set(self._batchers) - set(self.models.values()):
                 await self._batchers.pop(model).close()
+            await run_in_threadpool(settle)
         return outcome
 
     def _batcher(self, model: ServedModel) -> Batcher:

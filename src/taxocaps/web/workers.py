@@ -8,7 +8,6 @@ so that no request is dropped. The sockets on which workers listen belong to the
 import asyncio
 import contextlib
 import dataclasses
-import gc
 import json
 import os
 import selectors
@@ -23,7 +22,7 @@ from dataclasses import dataclass
 from taxocaps.errors import ConfigError
 from taxocaps.web.api import Service
 from taxocaps.web.observability import error_entry, write_entry
-from taxocaps.web.reloading import Exchange, Outcome
+from taxocaps.web.reloading import Exchange, Outcome, settle
 from taxocaps.web.server import Listener, Server
 
 __all__ = ["Workers", "prepare_forking"]
@@ -138,8 +137,7 @@ class Workers:
         return False
 
     def _start_all(self) -> None:
-        gc.collect()
-        gc.freeze()  # the collector would write into objects, whose pages then were no longer shared
+        settle()
         for place in range(len(self._listeners)):
             self._start(place)
 
