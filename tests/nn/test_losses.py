@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from taxocaps.nn.losses import adjustment_factor, margin_loss, recursive_regularization
+from taxocaps.nn.losses import adjustment_factor, cross_entropy, margin_loss, recursive_regularization
 
 SCORES = torch.tensor([[0.6, 0.95, 0.5, 0.05]])
 TARGETS = torch.tensor([[1.0, 1.0, 0.0, 0.0]])
@@ -27,6 +27,14 @@ def test_weighted_margin_loss_by_hand():
 
 def test_uniform_weights_are_the_plain_loss():
     assert margin_loss(SCORES, TARGETS, torch.ones(1, 4), p=1.0) == margin_loss(SCORES, TARGETS)
+
+
+def test_weights_of_positives_by_hand():
+    weights = torch.tensor([2.0, 3.0, 5.0, 7.0])
+    # 2 * 0.09 + 3 * 0 + 0.08: those of labels that the document does not have count for nothing.
+    assert margin_loss(SCORES, TARGETS, None, weights).item() == pytest.approx(0.26)
+    entropy = -2 * math.log(0.6) - 3 * math.log(0.95) - math.log(0.5) - math.log(0.95)
+    assert cross_entropy(SCORES.logit(), TARGETS, weights).item() == pytest.approx(entropy, rel=1e-5)
 
 
 def test_the_loss_is_a_mean_over_documents():

@@ -166,3 +166,31 @@ def test_other_row_lengths_and_strides(T, stride):
     words = torch.ones(2, 3, T, dtype=torch.int32)
     found = network(sizes, stride=stride)(words, words.to(torch.int8), torch.ones(2, 3, dtype=torch.int8))
     assert found.shape == (2, 4)
+
+
+def described(labels=4):
+    """A text for each label, as the network reads it."""
+    return documents([2, 3, 1, 4][:labels], seed=5)
+
+
+@pytest.mark.parametrize("iterations", [1, 3])
+@pytest.mark.parametrize("pooling", ["sum", "mean", "weighted"])
+def test_labels_that_begin_with_their_names_are_the_best_for_these(iterations, pooling):
+    net = network(start="names", iterations=iterations, pooling=pooling, channels=16, capsule_size=8)
+    net.eval().start_labels(net.capsule_sums(*described()))
+    with torch.no_grad():
+        assert net(*described()).argmax(dim=1).tolist() == [0, 1, 2, 3]
+
+
+def test_labels_with_the_same_names_begin_as_before():
+    net = network(start="names")
+    before = net.head.labels.weight.detach().clone()
+    same = [array[:1].expand(4, *array.shape[1:]) for array in described(1)]
+    net.eval().start_labels(net.capsule_sums(*same))
+    assert torch.allclose(net.head.labels.weight, before)
+
+
+def test_names_are_refused_where_nothing_can_begin_with_them():
+    for options in ({"head": "dense"}, {"sharing": "label"}, {"compress": 8}):
+        with pytest.raises(ConfigError, match=r"network\.start=names needs"):
+            network(start="names", **options)

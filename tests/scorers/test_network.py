@@ -29,6 +29,7 @@ from taxocaps.scorers.model import ModelName
 from taxocaps.scorers.network import NetworkScorer, describe_memory
 from taxocaps.scorers.persistence import load_model, save_model
 from taxocaps.taxonomy.embedding import train_label_vectors
+from taxocaps.taxonomy.terms import Term
 from taxocaps.taxonomy.tree import Taxonomy
 from taxocaps.text.pipeline import TextPipeline
 
@@ -137,6 +138,30 @@ def test_training_begins_with_the_word_vectors(fit_scorer, tmp_path):
     (index,) = scorer.vocabulary.ids(["gene"])
     assert state(scorer)["embedding.weight"][index].tolist() == pytest.approx([0, 2, 0, 0, 0], abs=1e-6)
     assert not state(scorer)["embedding.weight"][0].any()
+
+
+NAMED = {"network": {"start": "names", "channels": 32}}
+
+
+def test_labels_begin_with_what_their_names_say(fit_scorer, toys, encode):
+    texts = {
+        name: toys.texts[rows[0]] for name, rows in zip(toys.classes.names, toys.labels.T.tolil().rows, strict=True)
+    }
+    taxonomy = Taxonomy.from_edges([], labels=texts, terms={name: [Term(text)] for name, text in texts.items()})
+    found = {}
+    for start in ("random", "names"):
+        options = {"network": {"start": start}, "prior": {"kind": "none"}}
+        scorer, _ = fit_scorer(STILL, NAMED, options, classes=Classes(toys.classes.names, taxonomy))
+        scores = scorer.scores(encode(scorer, list(texts.values())))
+        found[start] = np.diag((scores - scores.mean(axis=0)) / scores.std(axis=0)).mean()
+    assert found["names"] > found["random"] + 0.5
+
+
+def test_labels_that_were_learned_before_do_not_begin_anew(fit_scorer):
+    first, _ = fit_scorer(NAMED)
+    second, _ = fit_scorer(NAMED, STILL, start=first)
+    weights = second.network.head.labels.weight
+    assert torch.allclose(weights, first.network.head.labels.weight, atol=1e-6)
 
 
 def test_label_vectors_are_those_of_the_columns(fit_scorer, toys):

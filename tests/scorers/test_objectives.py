@@ -1,5 +1,6 @@
 """Losses of objectives by hand and by loops; weights of negatives as the taxonomy has them."""
 
+import itertools
 import math
 
 import numpy as np
@@ -16,7 +17,13 @@ from taxocaps.nn.network import Sizes
 from taxocaps.nn.networks import NETWORKS
 from taxocaps.nn.sequence.sgm import SGM, SGMConfig
 from taxocaps.scorers.label_weights import LabelNearness
-from taxocaps.scorers.objectives import OBJECTIVES, LossConfig, PointwiseObjective, SequenceObjective
+from taxocaps.scorers.objectives import (
+    OBJECTIVES,
+    LossConfig,
+    PointwiseObjective,
+    SequenceObjective,
+    balanced_weights,
+)
 from taxocaps.taxonomy.embedding import unit_vectors
 from taxocaps.training.batches import Batch
 
@@ -308,6 +315,35 @@ def test_biases_stay_where_told_so_and_where_scores_are_no_logits():
     network.output_type = "scores"
     made.prepare(torch.tensor([1, 2]), 9)
     assert torch.equal(network.bias, bias)
+
+
+@given(st.lists(st.integers(0, 10_000), min_size=1, max_size=50).filter(any), st.floats(0, 1))
+def test_rare_labels_weigh_more_and_all_labels_of_all_documents_as_much_as_before(counts, power):
+    weights = balanced_weights(torch.tensor(counts), power).tolist()
+    total = sum(weight * count for weight, count in zip(weights, counts, strict=True))
+    assert total == pytest.approx(sum(counts), rel=1e-3)
+    for one, other in itertools.pairwise(sorted(range(len(counts)), key=counts.__getitem__)):
+        assert weights[one] >= weights[other] * (1 - 1e-5)
+    if power == 1:  # documents of each label that has any weigh the same together
+        shares = {round(weight * count, 2) for weight, count in zip(weights, counts, strict=True) if count}
+        assert max(shares) == pytest.approx(min(shares), rel=1e-2)
+
+
+@pytest.mark.parametrize("kind", ["margin", "cross-entropy"])
+@pytest.mark.parametrize("output_type", ["logits", "scores"])
+def test_frequencies_weigh_positives_if_wanted(kind, output_type):
+    numbers, counts = (LOGITS if output_type == "logits" else SCORES), torch.tensor([1, 4, 16, 0])
+    made = objective(loss_config(kind=kind, label_weights="uniform", balance=0.5), output_type=output_type)
+    made.prepare(counts, 21)
+    weights, total = balanced_weights(counts, 0.5).tolist(), 0.0
+    for row, wanted in zip(made._as_scores(numbers).tolist(), TARGETS.tolist(), strict=True):
+        for weight, score, target in zip(weights, row, wanted, strict=True):
+            if kind == "margin":
+                total += weight * max(0.0, 0.9 - score) ** 2 if target else 0.5 * max(0.0, score - 0.1) ** 2
+            else:
+                total -= weight * math.log(score) if target else math.log(1 - score)
+    assert made.loss(batch(numbers)).item() == pytest.approx(total / 2, rel=1e-5)
+    assert not made.state_dict()  # weights of the loss are no weights of the model
 
 
 SIZES = Sizes(vocabulary=200, D=30, labels=100, N=64, T=20)

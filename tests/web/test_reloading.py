@@ -154,24 +154,18 @@ def test_the_queue_has_the_suggestions_of_the_new_model(serve, news):
     assert len(suggested()) == 2
 
 
-@pytest.fixture
-def settled():
-    yield settle
-    gc.unfreeze()
-
-
-def test_the_garbage_collector_passes_over_what_stays_and_still_finds_models_that_were_replaced(settled):
+def test_the_garbage_collector_passes_over_what_stays_and_still_finds_models_that_were_replaced():
     class Model:
         def __init__(self):
             self.itself = self  # as models refer to themselves in what they keep ready
 
     model = Model()
     seen = weakref.ref(model)
-    settled()
+    settle()
     assert gc.get_freeze_count() > 10_000
     assert not any(one is model for one in gc.get_objects())
     del model
     gc.collect()
     assert seen() is not None
-    settled()
+    settle()
     assert seen() is None

@@ -54,6 +54,11 @@ class CapsuleHead(nn.Module):
             u = u * self._row_weights(features, mask)[..., None, None]  # [B, N, M, m]
         return capsule_lengths(self.labels(u))  # [B, L]
 
+    @torch.no_grad()
+    def sums(self, x: Tensor, mask: Tensor) -> Tensor:
+        """The weighted sum of the capsules of each channel over all rows of a document, without a GPU; [B, M, m]."""
+        return self._sums(self.primary.features(x), mask)  # [B, M, m]
+
     def _sums(self, features: Tensor, mask: Tensor) -> Tensor:
         """The weighted sum over all rows of a document, for each channel: [B, M, m]."""
         weights = mask.to(features.dtype) if self.pooling == "sum" else self._row_weights(features, mask)  # [B, N]

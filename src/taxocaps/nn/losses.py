@@ -15,31 +15,32 @@ def margin_loss(
     scores: Tensor,
     targets: Tensor,
     weights: Tensor | None = None,
+    positives: Tensor | float = 1.0,
     *,
     p: Adjustment = 1.0,
-    upper: float = 0.9,
-    lower: float = 0.1,
+    margins: tuple[float, float] = (0.9, 0.1),
     down: float = 0.5,
 ) -> Tensor:
     """The (weighted) margin loss: summed over labels, averaged over documents.
 
-    L = sum_k T_k max(0, m+ - v_k)^2 + lambda p alpha_k (1 - T_k) max(0, v_k - m-)^2
+    L = sum_k w_k T_k max(0, m+ - v_k)^2 + lambda p alpha_k (1 - T_k) max(0, v_k - m-)^2
 
     Args:
         scores: v, capsule lengths or probabilities, from 0 to 1.
         targets: T, 1 for the labels of the document, 0 for others.
         weights: alpha, the weights of labels as negatives; None for 1.
+        positives: w, the weights of labels as positives.
         p: The adjustment factor: a number, or how to compute it; see `adjustment_factor`.
-        upper: m+, the score above which a positive has no loss.
-        lower: m-, the score below which a negative has no loss.
+        margins: m+, the score above which a positive has no loss, and m-, that below which a negative has none.
         down: lambda, the weight of negatives relative to positives.
 
     Shapes:
-        scores, targets, weights: [B, L]; returns [].
+        scores, targets, weights: [B, L]; positives: [L] or a number; returns [].
     """
+    upper, lower = margins
     alpha = torch.ones_like(scores) if weights is None else weights  # [B, L]
     factor = adjustment_factor(p, alpha, targets)  # [] or [B, 1]
-    positive = targets * (upper - scores).clamp(min=0).square()  # [B, L]
+    positive = positives * targets * (upper - scores).clamp(min=0).square()  # [B, L]
     negative = down * factor * alpha * (1 - targets) * (scores - lower).clamp(min=0).square()  # [B, L]
     return (positive + negative).sum(dim=1).mean()  # []
 
@@ -62,13 +63,16 @@ def adjustment_factor(p: Adjustment, alpha: Tensor, targets: Tensor) -> Tensor:
     return torch.as_tensor(p, dtype=alpha.dtype, device=alpha.device)  # []
 
 
-def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
+def cross_entropy(logits: Tensor, targets: Tensor, positives: Tensor | None = None) -> Tensor:
     """The binary cross entropy of each label: summed over labels, averaged over documents.
 
     Shapes:
-        logits, targets: [B, L]; returns [].
+        logits, targets: [B, L]; positives, the weights of labels as positives: [L]; returns [].
     """
-    return functional.binary_cross_entropy_with_logits(logits, targets, reduction="none").sum(dim=1).mean()  # []
+    each = functional.binary_cross_entropy_with_logits(
+        logits, targets, reduction="none", pos_weight=positives
+    )  # [B, L]
+    return each.sum(dim=1).mean()  # []
 
 
 def recursive_regularization(weight: Tensor, edges: Tensor) -> Tensor:

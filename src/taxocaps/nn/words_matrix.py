@@ -1,7 +1,7 @@
 """The network over words-matrices: word vectors, row layers, a head (paper section 3)."""
 
 from collections.abc import Callable
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, cast
 
 import torch
 from torch import Tensor, nn
@@ -54,6 +54,8 @@ class WordsMatrixConfig(Config):
         head_pooling: What a dense head reads of all rows together, beside each row: nothing, their mean or maximum.
         normalization: Layer normalization of the features of a row before the primary capsules.
         pooling: Whether routing takes the sum, the mean, or a mean with learned weights over the rows of a document.
+        start: What the capsules of labels begin with: random weights, or the rows of a text that is the label's names,
+            which helps where documents are few.
         dropout: Dropout rate of word vectors; a word is dropped at all its positions in a document.
         word_dropout: Share of the words of a document that become unknown words in training.
     """
@@ -81,6 +83,7 @@ class WordsMatrixConfig(Config):
     head_pooling: Literal["none", "mean", "max"] = "none"
     normalization: Literal["none", "layer"] = "layer"
     pooling: Literal["sum", "mean", "weighted"] = "weighted"
+    start: Literal["random", "names"] = "random"
     dropout: DropoutRate = 0.1
     word_dropout: DropoutRate = 0.0
 
@@ -92,6 +95,8 @@ class WordsMatrixConfig(Config):
             raise ConfigError("network.filters must name at least one layer; got none")
         if not self.widths or any(width % 2 == 0 for width in self.widths):
             raise ConfigError(f"network.widths must be odd numbers, at least one; got {list(self.widths)}")
+        if self.start == "names" and (self.head, self.sharing, self.compress) != ("capsule", "channel", None):
+            raise ConfigError("network.start=names needs network.head=capsule, sharing=channel and compress=null")
         if min(self.filters) < len(self.widths):
             raise ConfigError(f"network.filters={list(self.filters)} are too few for {len(self.widths)} widths")
 
@@ -142,6 +147,28 @@ class WordsMatrixNetwork(Network):
 
     def forward(self, words: Tensor, blocks: Tensor, block_counts: Tensor, *given: Tensor) -> Tensor:
         """The value of each label."""
+        values: Tensor = self.head(*self._read_rows(words, blocks, block_counts, *given))  # [B, L]
+        return values
+
+    def capsule_sums(self, words: Tensor, blocks: Tensor, block_counts: Tensor, *given: Tensor) -> Tensor:
+        """The sums of the capsules of each document, from which `start_labels` makes those of labels; [B, M, m]."""
+        return self._capsules.sums(*self._read_rows(words, blocks, block_counts, *given))  # [B, M, m]
+
+    def start_labels(self, sums: Tensor) -> None:
+        """Let the capsule of each label begin with what a text says that describes it, such as its names.
+
+        Args:
+            sums: The capsule sums of these texts, [L, M, m].
+        """
+        self._capsules.labels.turn_to(sums)
+
+    @property
+    def _capsules(self) -> CapsuleHead:
+        """The head, where the configuration allows for no other."""
+        return cast("CapsuleHead", self.head)
+
+    def _read_rows(self, words: Tensor, blocks: Tensor, block_counts: Tensor, *given: Tensor) -> tuple[Tensor, Tensor]:
+        """The features of the rows that exist, [R, W, F], and which these are, [B, N']."""
         mask = block_counts > 0  # [B, N']
         document, rank = mask.nonzero(as_tuple=True)  # [R], [R]
         block_counts = block_counts[mask].long()  # [R]
@@ -155,8 +182,7 @@ class WordsMatrixNetwork(Network):
         for layer in self.layers:
             x, blocks = layer(x, blocks, rank, block_counts, positions)  # [R, W, F], [R, W]
             positions = None
-        values: Tensor = self.head(x, mask)  # [B, L]
-        return values
+        return x, mask  # [R, W, F], [B, N']
 
     def _distinct(self, words: Tensor, document: Tensor) -> tuple[Tensor, Tensor]:
         """The vectors of the distinct words of each document, and the index among them of every word of every row.

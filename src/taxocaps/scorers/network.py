@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from taxocaps.arrays import check_finite, reading_arrays
+from taxocaps.corpus.document import Document
 from taxocaps.encoding.documents import EncodedDocuments
 from taxocaps.encoding.encoders import ENCODERS, Encoding
 from taxocaps.encoding.words import count_words, learn_vectors, vocabulary_ids
 from taxocaps.errors import CorpusError, ModelError
+from taxocaps.joining.names import label_terms
 from taxocaps.linear.model import Nodes
 from taxocaps.metrics.calibration import logit
 from taxocaps.nn.network import UNKNOWN, Estimate, Network, Sizes, shapes_only
@@ -45,6 +47,7 @@ from taxocaps.training.config import TrainingConfig
 __all__ = ["NetworkInputs", "NetworkScorer", "describe_memory"]
 
 _LOG = logging.getLogger("taxocaps")
+_NAMES_AT_ONCE = 256
 _VOCABULARY, _WEIGHTS = "vocabulary.tsv", "weights.safetensors"
 
 
@@ -140,6 +143,7 @@ class NetworkScorer(Scorer):
         self.objective = self._make_objective(vectors.shape[1], self._nearness(training.labels, context))
         context.tell(self._describe(vectors.shape[1], training.documents))
         self._set_weights(vectors)
+        self._start_labels()
         counts = torch.from_numpy(count_labels(training.labels))  # [L]
         self.objective.prepare(counts, len(training), self.known_columns[0].tolist())
         inputs = self.inputs(training.documents)
@@ -350,6 +354,17 @@ class NetworkScorer(Scorer):
                 else:
                     state[name] = weights
         self.network.load_state_dict(state)
+
+    def _start_labels(self) -> None:
+        """Let labels begin with what their names say, if the options want it and they have learned nothing yet."""
+        if getattr(self.config.network, "start", "random") != "names" or self.start is not None:
+            return
+        language, taxonomy, L = self.config.text.language, self.classes.taxonomy, len(self.classes)
+        names = (". ".join(label_terms(taxonomy, label, language)) for label in self.classes.names)
+        inputs = self.inputs(self.encoder.encode([Document(name) for name in names]))
+        network: Any = self.network.eval()
+        chunks = (inputs.arrays(rows) for rows in np.split(np.arange(L), np.arange(_NAMES_AT_ONCE, L, _NAMES_AT_ONCE)))
+        network.start_labels(torch.cat([network.capsule_sums(*map(torch.from_numpy, arrays)) for arrays in chunks]))
 
     def _sizes(self, D: int) -> Sizes:
         encoders = (ENCODERS[name](config) for name, config in self.config.encodings.items())

@@ -15,7 +15,7 @@ from taxocaps.nn.prior import Prior, log_odds
 from taxocaps.scorers.label_weights import LabelNearness
 from taxocaps.training.batches import Batch
 
-__all__ = ["OBJECTIVES", "LossConfig", "PointwiseObjective", "SequenceObjective"]
+__all__ = ["OBJECTIVES", "LossConfig", "PointwiseObjective", "SequenceObjective", "balanced_weights"]
 
 _LEAST_SHARE = 0.01
 """With the margin loss no score begins below this, whatever its margins."""
@@ -42,6 +42,9 @@ class LossConfig(Config):
         upper: The margin m+: above this score, a label of the document costs nothing.
         lower: The margin m-: below this score, any other label costs nothing.
         down: The weight lambda of negatives relative to positives.
+        balance: How much more rare labels weigh than frequent ones where a document has them: the weight of a label
+            falls with this power of its number of training documents, and is 1 in the mean. With 0 all weigh the same,
+            with 1 all labels weigh the same in the end, however many documents have them.
         recursive: Strength of the regularisation that draws the output weights of a label to those of its parents.
         start: The scores of labels before training, of networks that return logits: their frequencies in the training
             documents, or one half for all.
@@ -58,6 +61,7 @@ class LossConfig(Config):
     upper: _Share = 0.9
     lower: _Share = 0.1
     down: Annotated[float, Between(0, 1e6)] = 1.5
+    balance: _Share = 0.0
     recursive: Annotated[float, Between(0, 1e6)] = 0.0
     start: Literal["frequencies", "half"] = "frequencies"
 
@@ -108,10 +112,14 @@ class PointwiseObjective(nn.Module):
         self.nearness = nearness
         self.register_buffer("edges", edges, persistent=False)
         self.edges: Tensor | None
+        self.register_buffer("positives", None, persistent=False)
+        self.positives: Tensor | None
         self.inner = nn.ParameterList(self._inner_weights())
 
     def prepare(self, frequencies: Tensor, documents: int, known: Sequence[int] = ()) -> None:
-        """Set the biases of a network that returns logits, so that it starts from the frequencies of its new labels.
+        """Weigh labels by their frequencies, if the options want it, and start from these.
+
+        The biases of a network that returns logits are set so that its new labels begin with their frequencies.
 
         With the margin loss no score begins below the lower margin: that costs nothing, and further down the sigmoid is
         so flat that true labels would hardly come up again.
@@ -121,6 +129,8 @@ class PointwiseObjective(nn.Module):
             documents: The number of training documents.
             known: The columns of labels that were learned before, in a network that continues training.
         """
+        if self._config.balance:
+            self.positives = balanced_weights(frequencies, self._config.balance)
         if self._config.start == "half" or self.network.output_type != "logits":
             return
         new = torch.ones(len(frequencies), dtype=torch.bool)  # [L]
@@ -190,9 +200,9 @@ class PointwiseObjective(nn.Module):
             self._as_scores(found),
             targets,
             weights,
+            1.0 if self.positives is None else self.positives,
             p=1.0 if weights is None else config.p,
-            upper=config.upper,
-            lower=config.lower,
+            margins=(config.upper, config.lower),
             down=config.down,
         )
 
@@ -226,9 +236,29 @@ class PointwiseObjective(nn.Module):
 
     def _cross_entropy(self, found: Tensor, targets: Tensor) -> Tensor:
         if self.network.output_type == "logits":
-            return cross_entropy(found, targets)  # []
+            return cross_entropy(found, targets, self.positives)  # []
         each = functional.binary_cross_entropy(found.clamp(0, 1), targets, reduction="none")  # [B, L]
+        if self.positives is not None:
+            each = each * torch.where(targets > 0, self.positives, 1.0)  # [B, L]
         return each.sum(dim=1).mean()  # []
+
+
+def balanced_weights(frequencies: Tensor, power: float) -> Tensor:
+    """Weights of labels that fall with a power of their frequencies; over all labels of all documents, 1 in the mean.
+
+    Args:
+        frequencies: The number of training documents of each label.
+        power: From 0, where all weigh 1, to 1, where the documents of each label weigh the same together.
+
+    Shapes:
+        frequencies: [L]; returns [L].
+
+    >>> balanced_weights(torch.tensor([1, 4, 0]), power=0.5)
+    tensor([1.6667, 0.8333, 1.6667])
+    """
+    counts = frequencies.float()  # [L]
+    weights = counts.clamp(min=1) ** -power  # [L]
+    return weights * (counts.sum() / (weights * counts).sum())  # [L]
 
 
 class SequenceObjective(nn.Module):
