@@ -33,9 +33,6 @@ Sharing = Literal["none", "channel", "label"]
 _TINY = 1e-12
 """Added to squared lengths: the square root of 0 has no gradient."""
 
-_NAMED_LENGTH = 3.0
-"""How many times as long as a random row of its matrices what a name says of a label is."""
-
 _CHUNK_ELEMENTS = 32_000_000
 """Routing logits, or weights, in memory at a time: 128 MB."""
 
@@ -194,8 +191,7 @@ class LabelCapsules(nn.Module):
         """Let the capsule of each label begin long where capsules are like those given for the label.
 
         What all of them have in common would favour some labels in all documents, and is taken away. The first row of
-        the matrices of a label becomes what is left, a few times as long as a random row; where nothing is left, it
-        stays.
+        the matrices of a label becomes what is left, as long as a random row is; where nothing is left, it stays.
 
         Shapes:
             z: [L, M, m], sums of capsules as `of_sums` takes them.
@@ -206,7 +202,7 @@ class LabelCapsules(nn.Module):
         towards = towards - (towards @ common)[:, None] * common  # [L, M m]
         lengths = towards.norm(dim=1, keepdim=True)  # [L, 1]
         found = lengths[:, 0] > _TINY**0.5 * flat.norm(dim=1).amax()  # [L]
-        first = towards[found] / lengths[found] * (_NAMED_LENGTH * z.shape[1] ** 0.5)  # [l, M m]
+        first = towards[found] / lengths[found] * z.shape[1] ** 0.5  # [l, M m]
         with torch.no_grad():
             self.weight[found, 0] = first.view(-1, *z.shape[1:])
 
