@@ -56,9 +56,10 @@ NOTE = (
     "the same TF-IDF of words. All have their own default options, but for LibMultiLabel, which has those of its "
     "example for RCV1: with its defaults it has no bias term and loses two points of micro-F1 on Reuters. HiClass "
     "gives one path a document and no scores: a training document is given once for each of its most specific "
-    "labels. omikuji and napkinXC score ten labels a document. Annif reads texts itself, and gets the names of "
-    "labels as a SKOS vocabulary; its ensemble is the mean of both. Programs that take more than 40 CPU minutes were "
-    "stopped."
+    "labels. omikuji and napkinXC score ten labels a document. fastText has the options of its tutorial on several "
+    "labels, with which it is one-vs-all over words and pairs, and its own vectors. Annif reads texts itself, and "
+    "gets the names of labels as a SKOS vocabulary; its ensemble is the mean of both. Programs that take more than 40 "
+    "CPU minutes were stopped."
 )
 
 Rows = Mapping[str, Sequence[Result]]

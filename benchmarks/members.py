@@ -49,12 +49,20 @@ def execute(folder: Path, network: str | None) -> dict[str, Any]:
     dev, out = folder / "dev.jsonl", WORK / f"{folder.name}-{network}"
     files = TrainFiles(folder / "train.jsonl", folder / "taxonomy.tsv", dev if dev.exists() else None)
     report = train(files, out, config, existing="resume" if (out / ".training").exists() else "overwrite")
-    with (folder / "test.jsonl").open(encoding="utf-8") as file:
-        truth = [set(json.loads(line)["labels"]) for line in file]
-    given = [{one.label for one in found.labels} for found in predict(load_model(out), folder / "test.jsonl")]
+    truth = _labels(folder / "test.jsonl")
+    # Ancestors that no document carries are added, and count for nothing, as in `taxocaps evaluate`.
+    carried = set().union(*truth, *_labels(folder / "train.jsonl"), *(_labels(dev) if dev.exists() else ()))
+    found = predict(load_model(out), folder / "test.jsonl")
+    given = [{label.label for label in one.labels} & carried for one in found]
     shutil.rmtree(out)
     counts = [[len(one), len(other), len(one & other)] for one, other in zip(given, truth, strict=True)]
     return {"counts": counts, "out_of_fold": report.validation.flat.micro.f1}
+
+
+def _labels(file: Path) -> list[set[str]]:
+    """The labels of each document."""
+    with file.open(encoding="utf-8") as lines:
+        return [set(json.loads(line)["labels"]) for line in lines]
 
 
 def finish(folder: Path, network: str | None) -> None:

@@ -72,6 +72,7 @@ PEERS = (
     Peer("HiClass per parent", "hiclass", "run_hiclass.py", ("parent",)),
     Peer("omikuji", "omikuji", "run_omikuji.py"),
     Peer("napkinXC PLT", "napkinxc", "run_napkinxc.py"),
+    Peer("fastText", "fasttext", "run_fasttext.py"),
     Peer("Annif MLLM", "annif", "run_annif.py", ("mllm",)),
     Peer("Annif omikuji", "annif", "run_annif.py", ("omikuji",)),
     Peer("Annif ensemble", "annif", "run_annif.py", ("ensemble",)),
