@@ -120,6 +120,19 @@ def test_line_formats_give_back_what_was_written_or_refuse_it(name, taxonomy):
         assert found == taxonomy
 
 
+def test_labels_that_would_be_read_as_two_are_not_written_as_tsv(tmp_path):
+    roots = Taxonomy.from_edges([], labels=["news,sport", "news,art"])
+    with pytest.raises(TaxonomyError, match=r"cannot be written in this format .* such as 'news,sport'.* write csv"):
+        write_taxonomy(roots, tmp_path / "x.tsv")
+    write_taxonomy(roots, tmp_path / "x.csv")
+    assert read_taxonomy(tmp_path / "x.csv") == roots
+    named = Taxonomy.from_edges(
+        [], labels=["news,sport", "news,art"], titles={"news,art": "Art", "news,sport": "Sport"}
+    )
+    write_taxonomy(named, tmp_path / "x.tsv")
+    assert read_taxonomy(tmp_path / "x.tsv") == named
+
+
 @settings(deadline=None, max_examples=30)
 @given(taxonomies(PLAIN_NAMES))
 def test_skos_gives_back_names_by_notation_too(taxonomy):

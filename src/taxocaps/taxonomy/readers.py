@@ -1,6 +1,5 @@
 """Reading a taxonomy from a file of any format, a mapping or a networkx graph."""
 
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -15,7 +14,7 @@ from taxocaps.taxonomy.nested import TERM_KEYS, parse_json, parse_yaml, scan_nes
 from taxocaps.taxonomy.problems import Problem, ScanBuilder, TaxonomyScan
 from taxocaps.taxonomy.sheets import Columns, scan_sheet
 from taxocaps.taxonomy.skos import RDF_SYNTAXES, SkosLabel, scan_skos
-from taxocaps.taxonomy.statements import Statement, bounded_lines, parse_hier, parse_tsv
+from taxocaps.taxonomy.statements import Statement, bounded_lines, looks_like_two, parse_hier, parse_tsv
 from taxocaps.taxonomy.terms import Term, TermKind
 from taxocaps.taxonomy.tree import Taxonomy, build_taxonomy
 
@@ -168,13 +167,10 @@ def _scan_tsv(lines: Iterator[str]) -> TaxonomyScan:
     if columns is not None and columns.parent is not None:
         return scan_sheet(chain([first], lines), "\t")
     scan = _scan_lines(chain([first], lines), parse_tsv)
-    if not scan.edges and len(scan.labels) > 1 and all(map(_OTHER_DELIMITER.search, scan.labels)):
+    if not scan.edges and not scan.terms and len(scan.labels) > 1 and all(map(looks_like_two, scan.labels)):
         problem = f"no line has a tab, and {scan.labels[0][:60]!r} looks like two labels; give the file the suffix .csv"
         return replace(scan, problems=(Problem(1, problem), *scan.problems))
     return scan
-
-
-_OTHER_DELIMITER = re.compile(r"\S[;,]\S")
 
 
 def _scan_lines(lines: Iterable[str], parse: Callable[[str], Statement | None]) -> TaxonomyScan:

@@ -9,7 +9,15 @@ from taxocaps.errors import FileError
 from taxocaps.files import LARGEST_TEXT, read_lines
 from taxocaps.taxonomy.terms import Term
 
-__all__ = ["Statement", "alternative_names", "bounded_lines", "encoding_remedy", "parse_hier", "parse_tsv"]
+__all__ = [
+    "Statement",
+    "alternative_names",
+    "bounded_lines",
+    "encoding_remedy",
+    "looks_like_two",
+    "parse_hier",
+    "parse_tsv",
+]
 
 _LONGEST_LINE = 2**20
 """Letters of a line: of labels and all their names."""
@@ -17,6 +25,7 @@ _MOST_REPEATS, _MOST_EMPTY_ROWS = 10_000, 2**20
 """Lines in a row that are the same; a spreadsheet may have as many empty rows as it has rows."""
 _CHILD = re.compile(r"\schild:")
 _DESCRIPTION = re.compile(r"\schild-description:")
+_OTHER_DELIMITER = re.compile(r"\S[;,]\S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +86,11 @@ def parse_tsv(line: str) -> Statement | None:
     parent, child, title, others = (*fields, "", "")[:4]
     names = title, alternative_names(others)
     return Statement(None if any(names) and not parent else parent, child, *names)
+
+
+def looks_like_two(line: str) -> bool:
+    """Whether a line of a TSV file looks as if a comma or a semicolon were to separate two labels."""
+    return "\t" not in line and bool(_OTHER_DELIMITER.search(line))
 
 
 def alternative_names(text: str) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from taxocaps.taxonomy.nested import TERM_KEYS
 from taxocaps.taxonomy.readers import TaxonomyFormat, taxonomy_format
 from taxocaps.taxonomy.sheets import HEADER, Columns
 from taxocaps.taxonomy.skos import LABEL_NAMESPACE, RDF_SYNTAXES
-from taxocaps.taxonomy.statements import Statement, parse_hier, parse_tsv
+from taxocaps.taxonomy.statements import Statement, looks_like_two, parse_hier, parse_tsv
 from taxocaps.taxonomy.terms import Term, TermKind
 from taxocaps.taxonomy.tree import Taxonomy
 
@@ -96,7 +96,13 @@ def format_hier(statement: Statement) -> str:
 
 
 def _write_tsv(taxonomy: Taxonomy, file: TextIO) -> None:
-    file.writelines(_checked_line(statement, format_tsv, parse_tsv) for statement in _named_statements(taxonomy))
+    lines = [_checked_line(statement, format_tsv, parse_tsv) for statement in _named_statements(taxonomy)]
+    if len(lines) > 1 and all(map(looks_like_two, lines)):
+        raise TaxonomyError(
+            f"the labels cannot be written in this format (all are roots, and each looks like two, such as "
+            f"{lines[0].strip()!r}); write csv, json, yaml or skos"
+        )
+    file.writelines(lines)
 
 
 def _write_csv(taxonomy: Taxonomy, file: TextIO) -> None:
