@@ -281,3 +281,43 @@ def test_explanations_have_their_turn_under_steady_load(slate):
     assert asyncio.run(clients()) == ["why", "how"]
     asyncio.run(batcher.close())
     assert slate.batches[slate.batches.index(["how"]) - 1] == ["label"]  # nor do they keep labels waiting for long
+
+
+def test_the_event_loop_labels_by_itself_what_takes_no_time(slate):
+    threads = []
+
+    def work(jobs):
+        threads.append(threading.current_thread() is threading.main_thread())
+        if any(document.text == "slow" for one in jobs for document in one.documents):
+            time.sleep(0.6)
+        return slate.answer(jobs)
+
+    batcher = Batcher(work, ServeConfig(batch=1), quick=0.1)
+
+    async def clients():
+        for text in ("quick", "quick", "long " * 1_000_000, "slow", "quick"):
+            await batcher.label([job(text)])
+        await batcher.close()
+
+    asyncio.run(clients())
+    # The first tells the pace. What is long, or comes after something slow, goes to the thread.
+    assert threads == [False, True, False, True, False]
+
+
+def test_explanations_are_never_done_by_the_event_loop(make, slate):
+    threads = []
+
+    def work(jobs):
+        threads.append(threading.current_thread() is threading.main_thread())
+        return slate.answer(jobs)
+
+    batcher = Batcher(work, ServeConfig())
+
+    async def clients():
+        for _ in range(2):
+            await batcher.label([job("a")])
+            await batcher.explain(explained("a"))
+        await batcher.close()
+
+    asyncio.run(clients())
+    assert threads == [False, False, True, False]

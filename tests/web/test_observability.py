@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 from datetime import datetime
+from types import SimpleNamespace
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -71,6 +72,21 @@ def test_a_line_with_the_time(capsys):
     entry = json.loads(line)
     assert datetime.fromisoformat(entry.pop("time")).tzinfo is not None
     assert entry == {"path": "/a\nb", "status": 200}
+
+
+def test_an_event_loop_writes_the_lines_of_a_batch_at_once(monkeypatch):
+    written = []
+    monkeypatch.setattr(sys, "stderr", SimpleNamespace(write=written.append, flush=lambda: None))
+
+    async def answer():
+        for number in range(3):
+            write_entry({"number": number})
+        assert not written
+
+    asyncio.run(answer())
+    (lines,) = written
+    assert [json.loads(line)["number"] for line in lines.splitlines()] == [0, 1, 2]
+    assert lines.endswith("\n")
 
 
 def test_nobody_listening_is_no_error(monkeypatch):

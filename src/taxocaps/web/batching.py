@@ -1,6 +1,7 @@
-"""One thread per model answers the requests of all clients: labels in batches, all else one by one."""
+"""Each model answers the requests of all clients one after the other: labels in batches, all else one by one."""
 
 import asyncio
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -18,6 +19,10 @@ __all__ = ["Batcher"]
 
 _LONGEST_WAIT = 1.0
 """Seconds after which an explanation is done between two batches, although documents wait to be labelled."""
+_QUICK = 0.005
+"""Seconds for which the event loop may label documents itself: as long as Python lets a thread run, by default."""
+_NEWEST = 0.2
+"""How much the last batch counts in the pace, beside all before it."""
 
 
 @dataclass(eq=False, slots=True)
@@ -55,6 +60,12 @@ class _Queue(deque[_QueuedJob]):
         return batch
 
 
+def _characters(jobs: Sequence[Job]) -> int:
+    """The length of all documents that are to be labelled."""
+    documents = (document for job in jobs if isinstance(job, LabelJob) for document in job.documents)
+    return sum(len(one.text) + sum(map(len, one.tokens or ())) for one in documents)
+
+
 class Batcher:
     """Collects jobs and processes them in batches, in a thread of its own.
 
@@ -62,6 +73,9 @@ class Batcher:
     client alone never waits for others, and many fill the batches. Explanations and rankings have a queue of their
     own: they are done one at a time when nothing else waits or they have waited long, since one takes as long as
     labelling hundreds of documents.
+
+    Documents that take no more than a few milliseconds, by the pace of those before them, are labelled by the event
+    loop itself: the thread would take a third longer, since both threads then wait for each other at every step.
 
     The queues belong to the event loop, so they need no lock, and all answers of a batch reach it in one step.
     """
@@ -72,6 +86,8 @@ class Batcher:
         config: ServeConfig,
         observe: Callable[[int], object] = lambda documents: None,
         observe_queue: Callable[[int], object] = lambda documents: None,
+        *,
+        quick: float = _QUICK,
     ) -> None:
         """Prepare the thread, which starts with the first job.
 
@@ -80,12 +96,14 @@ class Batcher:
             config: Limits of the queues and of a batch.
             observe: Called with the number of documents of each batch.
             observe_queue: Called with the number of documents that wait, whenever it changes.
+            quick: Batches that take less than so many seconds are done by the event loop itself.
         """
         self._work, self._config, self._observe, self._observe_queue = work, config, observe, observe_queue
         self._together, self._alone = _Queue(), _Queue()
         self._thread = ThreadPoolExecutor(1, "taxocaps-batcher")
         self._running: asyncio.Task[None] | None = None
         self._closing = self._was_alone = False
+        self._quick, self._pace = quick, math.inf  # seconds a character, not known yet
 
     async def label(self, jobs: Sequence[LabelJob]) -> list[Prediction]:
         """The labels of the documents of some jobs, all of the same request.
@@ -173,7 +191,12 @@ class Batcher:
         while self._together or self._alone:
             await self._let_others_come()
             batch = self._next_batch()
-            results = await loop.run_in_executor(self._thread, self._process, [one.job for one in batch])
+            jobs = [one.job for one in batch]
+            characters = _characters(jobs)
+            if characters and self._pace * characters < self._quick:
+                results = self._timed(jobs, characters)
+            else:
+                results = await loop.run_in_executor(self._thread, self._timed, jobs, characters)
             for one, result in zip(batch, results, strict=True):
                 if not one.future.done():
                     one.future.set_result(result)
@@ -200,6 +223,15 @@ class Batcher:
         if not (self._together and self._alone):
             return bool(self._alone)
         return not self._was_alone and self._alone[0].since + _LONGEST_WAIT < time.monotonic()
+
+    def _timed(self, jobs: Sequence[Job], characters: int) -> Sequence[Any]:
+        """The results of some jobs; those with documents that are labelled tell the pace."""
+        begin = time.perf_counter()
+        results = self._process(jobs)
+        if characters:
+            pace = (time.perf_counter() - begin) / characters
+            self._pace = pace if self._pace == math.inf else _NEWEST * pace + (1 - _NEWEST) * self._pace
+        return results
 
     def _process(self, jobs: Sequence[Job]) -> Sequence[Any]:
         if not jobs:  # those who waited have gone in the meantime

@@ -9,9 +9,9 @@ import asyncio
 import contextlib
 import hmac
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import Field
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -33,6 +33,8 @@ __all__ = [
     "resolve_corpus_config",
     "resolve_serve_config",
 ]
+
+T = TypeVar("T")
 
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
@@ -149,8 +151,7 @@ class BodyMiddleware:
         if is_large and _header(scope, b"expect").lower() == b"100-continue":
             raise _too_large(limit)  # the client asks before it sends
         try:
-            async with asyncio.timeout(seconds):
-                body, more = (bytearray(), True) if is_large else await _collect(receive, limit)
+            body, more = (bytearray(), True) if is_large else await _within(seconds, _collect(receive, limit))
         except TimeoutError as error:
             message = f"the request did not arrive within {seconds:g} seconds"
             raise ApiError(408, message, headers={"Connection": "close"}) from error
@@ -174,6 +175,27 @@ class BodyMiddleware:
                     message = await receive()
                     more, size = message.get("more_body", False), size + len(message.get("body", b""))
                     await asyncio.sleep(len(message.get("body", b"")) / _DISCARDED_PER_SECOND)
+
+
+async def _within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
+    """What comes of some work, or TimeoutError; `asyncio.timeout` costs a tenth of what a linear model takes."""
+    task, is_late = asyncio.current_task(), False
+    assert task is not None
+
+    def expire() -> None:
+        nonlocal is_late
+        is_late = True
+        task.cancel()
+
+    timer = asyncio.get_running_loop().call_later(seconds, expire)
+    try:
+        return await work
+    except asyncio.CancelledError:
+        if is_late and task.uncancel() == 0:
+            raise TimeoutError from None
+        raise
+    finally:
+        timer.cancel()
 
 
 async def _collect(receive: Receive, limit: int) -> tuple[bytearray | None, bool]:

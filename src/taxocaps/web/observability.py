@@ -1,5 +1,6 @@
 """What those who run a server can see: a log of JSON lines on standard error, and metrics for Prometheus."""
 
+import asyncio
 import contextlib
 import json
 import logging
@@ -10,6 +11,7 @@ import threading
 import time
 import traceback
 from bisect import bisect_left
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import accumulate
@@ -34,17 +36,28 @@ _STATUSES = 600
 _OTHER = "other"
 _DISCONNECTED = 499
 
+_entries: deque[str] = deque()
+"""Lines that are about to be written."""
 _lock = threading.Lock()
 _encode = json.JSONEncoder(default=str).encode
 
 
 def write_entry(entry: dict[str, Any]) -> None:
-    """Write one line with the time and the entry."""
-    now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    line = _encode({"time": now, **entry}) + "\n"
+    """Write one line with the time and the entry; an event loop writes those of all requests of a batch at once."""
+    now = datetime.now(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00")
+    _entries.append(_encode({"time": f"{now}Z", **entry}))
+    try:
+        asyncio.get_running_loop().call_soon(_write_entries)
+    except RuntimeError:  # there is none in this thread
+        _write_entries()
+
+
+def _write_entries() -> None:
     with _lock, contextlib.suppress(OSError, ValueError):  # a closed stream must not stop the server
-        sys.stderr.write(line)
-        sys.stderr.flush()
+        lines = "".join(f"{_entries.popleft()}\n" for _ in range(len(_entries)))
+        if lines:
+            sys.stderr.write(lines)
+            sys.stderr.flush()
 
 
 def error_entry(error: BaseException) -> dict[str, Any]:
