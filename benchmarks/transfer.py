@@ -6,10 +6,11 @@ from grid import Experiment, Run
 from paper_tables import Result, missing, of_paper, spread
 from tables import Table
 
-__all__ = ["CONTROLS", "MODELS", "controls", "in_words", "table4"]
+__all__ = ["CONTROLS", "GOAL", "MODELS", "controls", "in_words", "table4"]
 
 MODELS = ("transfer-others", "transfer", "transfer-code")
 CONTROLS = ("transfer", "transfer-controls", "transfer-settings")
+GOAL = ("transfer-goal",)
 _THRESHOLDS = {"tuned": "test", "0.5": "test at 0.5"}
 _AVERAGES = ("micro", "samples")
 _FIGURES = ("precision", "recall", "f1")
@@ -40,8 +41,8 @@ def table4(experiments: Sequence[Experiment], results: Mapping[str, Result]) -> 
     return Table(f"Table 4: {experiments[1].about}", header, rows, _with_missing(note, experiments, results))
 
 
-def controls(experiments: Sequence[Experiment], results: Mapping[str, Result]) -> Table:
-    """What the label weights do: F1 without them, with those of the taxonomy, and with the controls."""
+def controls(experiments: Sequence[Experiment], results: Mapping[str, Result], title: str = "controls") -> Table:
+    """What the label weights and other options do: F1 of GCRCNN and its variants with each."""
     rows = []
     runs = [run for experiment in experiments for run in experiment.runs if "GCRCNN" in run.model]
     for group in _groups(runs):
@@ -49,9 +50,10 @@ def controls(experiments: Sequence[Experiment], results: Mapping[str, Result]) -
             metrics = [_spread(found, key, kind, "f1") for kind in _AVERAGES for key in _THRESHOLDS.values()]
             rows.append((_short(group[0], runs), str(len(found)), *metrics))
     header = ("model", "seeds", "micro F1, tuned", "micro F1, 0.5", "samples F1, tuned", "samples F1, 0.5")
-    note = "\n".join(f"- {experiment.about}" for experiment in experiments[1:])
-    missed = " ".join(filter(None, (missing(experiment, results) for experiment in experiments[1:])))
-    return Table("Table 4: controls", header, rows, f"{note}\n\n{missed}" if missed else note)
+    others = experiments[1:] or experiments
+    note = "\n".join(f"- {experiment.about}" for experiment in others)
+    missed = " ".join(filter(None, (missing(experiment, results) for experiment in others)))
+    return Table(f"Table 4: {title}", header, rows, f"{note}\n\n{missed}" if missed else note)
 
 
 def in_words(experiments: Sequence[Experiment], results: Mapping[str, Result]) -> str:
