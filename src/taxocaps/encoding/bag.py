@@ -88,13 +88,13 @@ class BagOfWords:
         return BagOfWords(vocabulary, np.array([weights[name] for name in vocabulary.words], np.float64), self.config)
 
     def transform(self, documents: EncodedDocuments) -> csr_array:
-        """The vectors of documents; CSR float64 [documents, V] with sorted indices."""
+        """The vectors of documents; CSR float32 [documents, V] with sorted indices."""
         parts = [self._counter(tokens) for tokens in documents.token_chunks()]
         bags = self._matrix(*map(np.concatenate, zip(*parts, strict=True))) if parts else self._matrix(*_NOTHING)
-        bags.data = _WEIGHTS[self.config.counts](bags.data) * self.idf[bags.indices]
+        weights = _WEIGHTS[self.config.counts](bags.data) * self.idf[bags.indices]
         rows = np.repeat(np.arange(len(documents)), np.diff(bags.indptr))
-        lengths = np.sqrt(np.bincount(rows, bags.data * bags.data, len(documents)))  # [documents]
-        bags.data /= lengths[rows]
+        lengths = np.sqrt(np.bincount(rows, weights * weights, len(documents)))  # [documents]
+        bags.data = (weights / lengths[rows]).astype(np.float32)
         return bags
 
     def counts(self, tokens: Tokens) -> csr_array:

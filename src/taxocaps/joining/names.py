@@ -201,11 +201,11 @@ class LabelNames:
     def _spellings(self) -> SparseFactor:
         """[V, terms]: the character n-grams of each term, a vector of length 1."""
         documents = self._characters_encoder.encode([Document(" ".join(term)) for term in self._words])
-        return SparseFactor(csr_array(self.characters.transform(documents).astype(np.float32).T))
+        return SparseFactor(csr_array(self.characters.transform(documents).T))
 
     def _likeness(self, documents: EncodedDocuments) -> Dense:
         """The cosine of the character n-grams of document and name; [documents, labels]."""
-        bags = self.characters.transform(self._plain(documents)).astype(np.float32)
+        bags = self.characters.transform(self._plain(documents))
         return self._by_label(self._spellings.product(bags))
 
     def _by_label(self, values: Dense) -> Dense:

@@ -156,7 +156,7 @@ class LinearWeights:
         margins = np.empty((X.shape[0], len(self.intercept)), np.float32)
         for start in range(0, len(margins), step):
             part = X if step >= len(margins) else X[start : start + step]
-            margins[start : start + step] = _product(part.astype(np.float32), self._transposed) + self.intercept
+            margins[start : start + step] = _product(part.astype(np.float32, copy=False), self._transposed) + self.intercept
         return margins
 
     @cached_property

@@ -141,8 +141,11 @@ class FittedModel:
             own: Their scores, as `own_scores` gives them.
             options: How the choice differs from the way in which the model was trained.
         """
-        chosen = self._chosen(own, options or _AS_TRAINED)
-        return csr_array(apply_hierarchy(chosen, self._hierarchy(options), self.classes))
+        return csr_array(self._fitting(own, options))
+
+    def _fitting(self, own: NDArray[np.float32], options: DecisionOptions | None) -> NDArray[np.bool_]:
+        """The labels that fit the hierarchy; bool [documents, L]."""
+        return apply_hierarchy(self._chosen(own, options or _AS_TRAINED), self._hierarchy(options), self.classes)
 
     def _hierarchy(self, options: DecisionOptions | None) -> Hierarchy:
         """What to do about ancestors: the option if it is given, else as the model was trained."""
@@ -199,12 +202,12 @@ class FittedModel:
             options: Which labels they get.
             first: The position of the first document; documents without an id are named by their position.
         """
-        chosen, scores = self.choose(own, options), self.consistent(own, options)
+        rows, columns = self._fitting(own, options).nonzero()
+        scores, ends = self.consistent(own, options), np.searchsorted(rows, np.arange(len(own) + 1)).tolist()
         adds_ancestors = self._hierarchy(options) == "add-ancestors" and not self._are_ancestors_columns
         taxonomy, has_words = self.classes.taxonomy, np.asarray(scores.any(axis=1)).tolist()
-        names = [self.classes.names[column] for column in chosen.indices.tolist()]
-        values = scores[np.repeat(np.arange(len(own)), np.diff(chosen.indptr)), chosen.indices].tolist()
-        for index, (document, (start, end)) in enumerate(zip(documents, pairwise(chosen.indptr.tolist()), strict=True)):
+        names, values = [self.classes.names[column] for column in columns.tolist()], scores[rows, columns].tolist()
+        for index, (document, (start, end)) in enumerate(zip(documents, pairwise(ends), strict=True)):
             id = document.id or str(first + index)
             if not has_words[index]:
                 yield Prediction(id, (), "the text has no words that the model reads")
