@@ -155,8 +155,8 @@ class LinearWeights:
         step = max(1, _CELLS // max(len(self.intercept), 1))
         margins = np.empty((X.shape[0], len(self.intercept)), np.float32)
         for start in range(0, len(margins), step):
-            part = X if step >= len(margins) else X[start : start + step]
-            margins[start : start + step] = _product(part.astype(np.float32, copy=False), self._transposed) + self.intercept
+            part = (X if step >= len(margins) else X[start : start + step]).astype(np.float32, copy=False)
+            margins[start : start + step] = _product(part, self._transposed) + self.intercept
         return margins
 
     @cached_property

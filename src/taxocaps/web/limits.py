@@ -10,6 +10,7 @@ import contextlib
 import hmac
 import os
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar
 
@@ -159,9 +160,11 @@ class BodyMiddleware:
             if more:
                 await self._discard(receive, seconds)
             raise _too_large(limit)
-        if body:
-            _check_content(bytes(body), _header(scope, b"content-type"))
-        return None if body is None else bytes(body)
+        if body is None:
+            return None
+        if content := bytes(body):
+            _check_content(content, _header(scope, b"content-type"))
+        return content
 
     async def _discard(self, receive: Receive, seconds: float) -> None:
         """Read on for a while, or the client would not see the response.
@@ -311,14 +314,16 @@ class HostMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
         names = self._names()
-        if scope["type"] == "http" and names and _host_name(_header(scope, b"host").decode("latin-1")) not in names:
+        if scope["type"] == "http" and names and _host_name(_header(scope, b"host")) not in names:
             message = f"the header Host must name this server: {' or '.join(sorted(names))}"
             await error_response(ApiError(421, message, headers={"Connection": "close"}))(scope, receive, send)
             return
         await self._app(scope, receive, send)
 
 
-def _host_name(host: str) -> str:
-    """A host without its port; an IPv6 address keeps its brackets."""
+@lru_cache(maxsize=64)
+def _host_name(header: bytes) -> str:
+    """The host of a header, without its port; an IPv6 address keeps its brackets."""
+    host = header.decode("latin-1")
     name, colon, port = host.rpartition(":")
     return (name if colon and port.isdecimal() else host).lower()

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.utils import floatToGoString
+from pydantic_core import PydanticSerializationError, to_json
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from taxocaps.web.responses import INTERNAL_ERROR, error_response
@@ -39,13 +40,16 @@ _DISCONNECTED = 499
 _entries: deque[str] = deque()
 """Lines that are about to be written."""
 _lock = threading.Lock()
-_encode = json.JSONEncoder(default=str).encode
 
 
 def write_entry(entry: dict[str, Any]) -> None:
     """Write one line with the time and the entry; an event loop writes those of all requests of a batch at once."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00")
-    _entries.append(_encode({"time": f"{now}Z", **entry}))
+    timed = {"time": f"{now}Z", **entry}
+    try:
+        _entries.append(to_json(timed, fallback=str).decode())
+    except PydanticSerializationError:  # half a character, a lone surrogate
+        _entries.append(json.dumps(timed, default=str))
     try:
         asyncio.get_running_loop().call_soon(_write_entries)
     except RuntimeError:  # there is none in this thread
@@ -53,6 +57,8 @@ def write_entry(entry: dict[str, Any]) -> None:
 
 
 def _write_entries() -> None:
+    if not _entries:
+        return
     with _lock, contextlib.suppress(OSError, ValueError):  # a closed stream must not stop the server
         lines = "".join(f"{_entries.popleft()}\n" for _ in range(len(_entries)))
         if lines:
