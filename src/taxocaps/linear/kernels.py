@@ -29,6 +29,7 @@ Unsigned = tuple[Float32s, UInt32s, NDArray[np.uint64]]
 Lists = tuple[Int32s, Int64s]
 
 _STEPS = 20  # exchanges within one example, at most
+_NEAR = 16_384  # documents among which the next one is drawn
 
 
 @kernel
@@ -216,8 +217,11 @@ def descend_gram(
 
 @kernel
 def _draw(order: Int64s, i: int, n_active: int, state: np.uint64) -> tuple[Any, Any]:
-    """Shuffle step i: swap a random one of the entries from i on into place i; returns the new state and the entry."""
-    state, other = random_below(state, n_active - i)
+    """Shuffle step i: swap a random one of the next entries into place i; returns the new state and the entry.
+
+    Of very many entries, only those not far behind are drawn: their documents are still in the processor's cache.
+    """
+    state, other = random_below(state, min(n_active - i, _NEAR))
     other += i
     order[i], order[other] = order[other], order[i]
     return state, order[i]
