@@ -185,6 +185,7 @@ def page(grid: Mapping[str, Experiment], results: Mapping[str, Result], peers: M
         (table3, "arxiv"),
         (table3, "arxiv-ablation"),
         (table3, "eurlex"),
+        (table3, "debtags"),
     ]
     parts = [
         *(HEAD, cost(grid, results), summary(grid, results, peers)),
