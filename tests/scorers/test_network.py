@@ -158,6 +158,15 @@ def test_labels_begin_with_what_their_names_say(fit_scorer, toys, encode, start,
     assert least < alike.mean().item() < most
 
 
+def test_words_are_dropped_in_training_although_names_were_read_before(fit_scorer):
+    def trained(word_dropout):
+        network = {"start": "names", "channels": 32, "dropout": 0, "word_dropout": word_dropout}
+        return state(fit_scorer({"network": network, "prior": {"kind": "none"}, "training": {"epochs": 1}})[0])
+
+    none, many = trained(0.0), trained(0.9)
+    assert not torch.allclose(none["head.primary.linear.weight"], many["head.primary.linear.weight"], atol=1e-4)
+
+
 def test_labels_that_were_learned_before_do_not_begin_anew(fit_scorer):
     first, _ = fit_scorer(NAMED)
     second, _ = fit_scorer(NAMED, STILL, start=first)

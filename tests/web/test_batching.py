@@ -7,6 +7,7 @@ import time
 import pytest
 
 from taxocaps.corpus.document import Document
+from taxocaps.scorers.decision import DecisionOptions
 from taxocaps.web.batching import Batcher
 from taxocaps.web.limits import ServeConfig
 from taxocaps.web.responses import ApiError
@@ -311,7 +312,7 @@ def test_explanations_are_never_done_by_the_event_loop(make, slate):
         threads.append(threading.current_thread() is threading.main_thread())
         return slate.answer(jobs)
 
-    batcher = Batcher(work, ServeConfig())
+    batcher = Batcher(work, ServeConfig(), quick=1.0)
 
     async def clients():
         for _ in range(2):
@@ -321,3 +322,38 @@ def test_explanations_are_never_done_by_the_event_loop(make, slate):
 
     asyncio.run(clients())
     assert threads == [False, False, True, False]
+
+
+def test_what_options_ask_for_may_take_long_and_goes_to_the_thread(slate):
+    threads = []
+
+    def work(jobs):
+        threads.append(threading.current_thread() is threading.main_thread())
+        return slate.answer(jobs)
+
+    batcher = Batcher(work, ServeConfig(), quick=1.0)
+    all_labels = LabelJob((Document("a", id="a"),), DecisionOptions(threshold=0.0))
+
+    async def clients():
+        for one in (job("a"), job("a"), all_labels):
+            await batcher.label([one])
+        await batcher.close()
+
+    asyncio.run(clients())
+    assert threads == [False, True, False]
+
+
+def test_the_event_loop_has_its_turn_between_quick_batches(slate):
+    batcher, turns = Batcher(slate.answer, ServeConfig(batch=1), quick=1.0), []
+
+    async def clients():
+        await batcher.label([job("a")])
+        slate.batches.clear()
+        asked = [asyncio.create_task(batcher.label([job(text)])) for text in "abcd"]
+        while not all(one.done() for one in asked):
+            turns.append(len(slate.batches))
+            await asyncio.sleep(0)
+        await batcher.close()
+
+    asyncio.run(clients())
+    assert {1, 2, 3} <= set(turns)

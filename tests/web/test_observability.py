@@ -74,6 +74,13 @@ def test_a_line_with_the_time(capsys):
     assert entry == {"path": "/a\nb", "status": 200}
 
 
+def test_lines_are_ascii_so_that_no_path_can_steer_a_terminal(capsys):
+    write_entry({"path": "/é\x9b31m\u202e"})
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.isascii()
+    assert json.loads(line)["path"] == "/é\x9b31m\u202e"
+
+
 def test_what_is_no_unicode_is_logged_all_the_same(capsys):
     write_entry({"path": "/\ud800"})
     assert json.loads(capsys.readouterr().err)["path"] == "/\ud800"

@@ -364,7 +364,9 @@ class NetworkScorer(Scorer):
         inputs = self.inputs(self.encoder.encode([Document(name) for name in names]))
         network: Any = self.network.eval()
         chunks = (inputs.arrays(rows) for rows in np.split(np.arange(L), np.arange(_NAMES_AT_ONCE, L, _NAMES_AT_ONCE)))
-        network.start_labels(torch.cat([network.capsule_sums(*map(torch.from_numpy, arrays)) for arrays in chunks]))
+        with torch.no_grad():
+            sums = torch.cat([network.capsule_sums(*map(torch.from_numpy, arrays)) for arrays in chunks])
+        network.start_labels(sums)
 
     def _sizes(self, D: int) -> Sizes:
         encoders = (ENCODERS[name](config) for name, config in self.config.encodings.items())

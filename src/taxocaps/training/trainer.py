@@ -259,6 +259,7 @@ def _fit(
         return
     if state is not None:  # Lightning begins to read before it tells the sampler which epoch it is
         loaders[0].sampler.set_epoch(int(state["epoch"]) + 1)
+    module.train()  # Lightning leaves modules in the mode that they are in, and there would be no dropout
     on_interrupt = signal.getsignal(signal.SIGINT)
     try:
         trainer.fit(module, *loaders, ckpt_path=checkpoint if state is not None else None, weights_only=True)

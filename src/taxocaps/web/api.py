@@ -198,7 +198,8 @@ class Service:
             self.log_exchange(wanted, outcome)
             for model in set(self._batchers) - set(self.models.values()):
                 await self._batchers.pop(model).close()
-            await run_in_threadpool(settle)
+            if outcome.status == 200:
+                await run_in_threadpool(settle)
         return outcome
 
     def _batcher(self, model: ServedModel) -> Batcher:

@@ -20,9 +20,11 @@ __all__ = ["Batcher"]
 _LONGEST_WAIT = 1.0
 """Seconds after which an explanation is done between two batches, although documents wait to be labelled."""
 _QUICK = 0.005
-"""Seconds for which the event loop may label documents itself: as long as Python lets a thread run, by default."""
+"""Seconds for which the event loop may label documents itself: others would hardly wait less for the thread."""
 _NEWEST = 0.2
 """How much the last batch counts in the pace, beside all before it."""
+_EACH = 1_000
+"""A document takes as long as so many characters, even if it has none."""
 
 
 @dataclass(eq=False, slots=True)
@@ -60,16 +62,19 @@ class _Queue(deque[_QueuedJob]):
         return batch
 
 
-def _characters(jobs: Sequence[Job]) -> int:
-    """The length of all documents that are to be labelled."""
-    documents = (document for job in jobs if isinstance(job, LabelJob) for document in job.documents)
-    return sum(len(one.text) + sum(map(len, one.tokens or ())) for one in documents)
+def _size(jobs: Sequence[Job]) -> int:
+    """How much there is to label, in characters; 0 for all else, and with options, which may ask for all labels."""
+    usual = [job for job in jobs if isinstance(job, LabelJob) and not job.options.model_fields_set]
+    if len(usual) < len(jobs):
+        return 0
+    documents = (document for job in usual for document in job.documents)
+    return sum(_EACH + len(one.text) + sum(len(token) + 1 for token in one.tokens or ()) for one in documents)
 
 
 class Batcher:
-    """Collects jobs and processes them in batches, in a thread of its own.
+    """Collects jobs and processes them in batches: quick ones in the event loop, others in a thread of its own.
 
-    A batch starts as soon as the thread is free and has all documents that wait to be labelled, up to a limit: one
+    A batch starts as soon as the one before is done and has all documents that wait to be labelled, up to a limit: one
     client alone never waits for others, and many fill the batches. Explanations and rankings have a queue of their
     own: they are done one at a time when nothing else waits or they have waited long, since one takes as long as
     labelling hundreds of documents.
@@ -192,11 +197,12 @@ class Batcher:
             await self._let_others_come()
             batch = self._next_batch()
             jobs = [one.job for one in batch]
-            characters = _characters(jobs)
-            if characters and self._pace * characters < self._quick:
-                results = self._timed(jobs, characters)
+            size = _size(jobs)
+            if size and self._pace * size < self._quick:
+                results = self._timed(jobs, size)
+                await asyncio.sleep(0)  # others have their turn
             else:
-                results = await loop.run_in_executor(self._thread, self._timed, jobs, characters)
+                results = await loop.run_in_executor(self._thread, self._timed, jobs, size)
             for one, result in zip(batch, results, strict=True):
                 if not one.future.done():
                     one.future.set_result(result)
@@ -224,12 +230,12 @@ class Batcher:
             return bool(self._alone)
         return not self._was_alone and self._alone[0].since + _LONGEST_WAIT < time.monotonic()
 
-    def _timed(self, jobs: Sequence[Job], characters: int) -> Sequence[Any]:
-        """The results of some jobs; those with documents that are labelled tell the pace."""
+    def _timed(self, jobs: Sequence[Job], size: int) -> Sequence[Any]:
+        """The results of some jobs; those with a size tell the pace."""
         begin = time.perf_counter()
         results = self._process(jobs)
-        if characters:
-            pace = (time.perf_counter() - begin) / characters
+        if size:
+            pace = (time.perf_counter() - begin) / size
             self._pace = pace if self._pace == math.inf else _NEWEST * pace + (1 - _NEWEST) * self._pace
         return results
 

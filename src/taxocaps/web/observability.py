@@ -47,7 +47,7 @@ def write_entry(entry: dict[str, Any]) -> None:
     now = datetime.now(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00")
     timed = {"time": f"{now}Z", **entry}
     try:
-        _entries.append(to_json(timed, fallback=str).decode())
+        _entries.append(to_json(timed, fallback=str, ensure_ascii=True).decode())
     except PydanticSerializationError:  # half a character, a lone surrogate
         _entries.append(json.dumps(timed, default=str))
     try:
