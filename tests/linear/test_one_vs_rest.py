@@ -76,6 +76,19 @@ def test_solvers_that_did_not_converge_are_reported(tree):
     assert notes == ["1 stopped at linear.iterations"]
 
 
+def test_documents_may_be_many_and_in_the_order_of_their_labels():
+    generator = np.random.default_rng(0)
+    labels = np.sort(generator.integers(4, size=20_000))  # more than a descent draws from at a time
+    dense = generator.random((20_000, 12), np.float32) < np.where(np.arange(12) % 4 == labels[:, None], 0.4, 0.2)
+    X, positives = csr_array(dense.astype(np.float32)), np.flatnonzero(labels == 1)
+    notes = []
+    problems = [BinaryProblems(np.arange(len(labels)), (0,), (positives,))]
+    weights = fitted(X, problems, [0], progress=lambda *told: notes.append(told[3]), C=1.0, tolerance=1e-6)
+    model = LinearSVC(C=1.0, tol=1e-8).fit(X, labels == 1)
+    assert notes == [""]
+    np.testing.assert_allclose(weights.coef.toarray(), model.coef_, atol=2e-3)
+
+
 @pytest.mark.parametrize("C", [0.3, 5.0])
 @pytest.mark.parametrize("loss", ["hinge", "logistic"])
 def test_margins_are_those_of_scikit_learn(loss, C, tree):

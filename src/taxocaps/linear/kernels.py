@@ -327,7 +327,7 @@ def descend_paths(
     weights: Float32s,
     seed: np.uint64,
 ) -> tuple[float, float]:
-    """Visit all examples once, in random order; changes `labels`, `alphas` and `weights` in place.
+    """Visit all examples once, in random order (see `_draw`); changes `labels`, `alphas` and `weights` in place.
 
     An example has a dual variable for each label, its true one included; they sum to C. A step moves mass from the
     label with the least violation and a positive variable to the label with the greatest violation.
