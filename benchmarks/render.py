@@ -28,7 +28,7 @@ LEVEL = 0.005
 
 ABLATION = ("ablation", "control-margin", "paper-weights", "control-p")
 
-OPTIONS = ("options", "epochs")
+OPTIONS = ("options", "windows", "epochs")
 NETWORK = ("network-reuters", "weights-reuters", "network-eurlex", "network-debtags", "network-arxiv")
 
 EVIDENCE = ("evidence-reuters", "evidence-eurlex", "evidence-pydocs500")
