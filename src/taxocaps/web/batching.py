@@ -231,11 +231,11 @@ class Batcher:
         return not self._was_alone and self._alone[0].since + _LONGEST_WAIT < time.monotonic()
 
     def _timed(self, jobs: Sequence[Job], size: int) -> Sequence[Any]:
-        """The results of some jobs; those with a size tell the pace."""
-        begin = time.perf_counter()
+        """The results of some jobs; those with a size tell the pace, however long other processes kept the core."""
+        begin = time.thread_time()
         results = self._process(jobs)
         if size:
-            pace = (time.perf_counter() - begin) / size
+            pace = (time.thread_time() - begin) / size
             self._pace = pace if self._pace == math.inf else _NEWEST * pace + (1 - _NEWEST) * self._pace
         return results
 
