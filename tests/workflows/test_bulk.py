@@ -396,8 +396,8 @@ KILLS = int(os.environ.get("TAXOCAPS_KILLS", "3"))
 class Killed:
     """A command that is killed again and again, each time at a random moment, and then allowed to end."""
 
-    def __init__(self, run, seed):
-        self._run, self._random = run, random.Random(seed)
+    def __init__(self, run, seed, seconds=3.0):
+        self._run, self._random, self._seconds = run, random.Random(seed), seconds
         self.kills = 0
 
     def kill(self, victim):
@@ -405,7 +405,7 @@ class Killed:
         deadline = time.monotonic() + 60
         while not workers(process.pid) and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.05)
-        time.sleep(self._random.uniform(0, 3))
+        time.sleep(self._random.uniform(0, self._seconds))
         found = workers(process.pid)
         if process.poll() is None and found:
             os.kill(self._random.choice(found) if victim == "worker" else process.pid, signal.SIGKILL)
@@ -440,8 +440,9 @@ def test_kills_lose_nothing_and_double_nothing(tmp_path, model, command, name):
         place.mkdir(exist_ok=True)
         return start(script, *given, "-o", place / name, "-j", 2)
 
+    begin = time.monotonic()
     Killed(lambda: run(whole), name).finish()
-    commands = Killed(lambda: run(killed), name)
+    commands = Killed(lambda: run(killed), name, (time.monotonic() - begin) / 2)  # how fast machines are differs
     for _ in range(KILLS):
         commands.kill("driver")
         commands.kill("worker")
