@@ -178,8 +178,8 @@ def _table(preset: str) -> Table:
         "Rendered by `python benchmarks/networks.py --write`. "
         f"One thread, batches of {BATCH} documents, preset `{preset}`, without a prior. Arithmetic is products of "
         "matrices and convolutions; the limit is what the product of two large matrices or a large convolution "
-        "reaches in the same process; products of other shapes can pass it. Models called HE- or HR- have the network of the one without that, and another "
-        "loss."
+        "reaches in the same process; products of other shapes can pass it. Models called HE- or HR- have the network "
+        "of the one without that, and another loss."
     )
     loads = [line["load"] for line in results.values()] or [0.0]
     note += f" The load average was {min(loads):.1f} to {max(loads):.1f}, other work included."
