@@ -181,7 +181,7 @@ class BodyMiddleware:
 
 
 async def _within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
-    """What comes of some work, or TimeoutError; `asyncio.timeout` costs a tenth of what a linear model takes."""
+    """What comes of some work, or TimeoutError; `asyncio.timeout` takes longer, and every request needs one."""
     task, is_late = asyncio.current_task(), False
     assert task is not None
 
